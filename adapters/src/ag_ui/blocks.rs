@@ -6,9 +6,7 @@ use super::decode::{Decoder, Seen};
 use super::line::Line;
 use super::parts;
 use super::thread::{Open, Thread};
-use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Kind, Origin, Piece, Reply, ResultStatus, Sink, ToolResult,
-};
+use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Kind, Origin, Piece, Reply, ResultStatus, Sink, ToolResult};
 use crate::json::{Error, Shape, Str};
 
 /// What comes in pieces.

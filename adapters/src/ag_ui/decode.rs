@@ -114,9 +114,7 @@ impl Decoder {
     pub(super) fn thread(&mut self, agent: Option<Str<'_>>) -> &mut Thread {
         match agent.map_or("", Str::as_escaped) {
             "" => &mut self.main,
-            id => {
-                self.subagents.entry(id.to_owned()).or_insert_with(|| Thread::of(id))
-            }
+            id => self.subagents.entry(id.to_owned()).or_insert_with(|| Thread::of(id)),
         }
     }
 

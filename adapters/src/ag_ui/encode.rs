@@ -325,7 +325,13 @@ pub(super) fn ours(out: &mut Out, write: impl FnOnce(&mut Out)) {
 
 /// Where the source says the facts that are written.
 fn sources<'a>(session: &Session<'a>) -> impl Iterator<Item = &'a str> {
-    let texts = [session.version, session.cwd, session.model, session.permission_mode, session.api_key_source];
+    let texts = [
+        session.version,
+        session.cwd,
+        session.model,
+        session.permission_mode,
+        session.api_key_source,
+    ];
     let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents];
     let texts = texts.into_iter().flatten().map(Str::as_escaped);
     texts.chain(lists.into_iter().flatten().map(Raw::as_str))

@@ -7,7 +7,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("content", "of an activity: what is shown; of a result: its parts, where it is no text"),
     ("delta", "STATE_DELTA: what has changed; of a first chunk: its piece"),
     ("description", "SUBAGENT_STARTED: what the subagent is for"),
-    ("encryptedValue", "REASONING_ENCRYPTED_VALUE: a seal, where it is none of a thought that is told"),
+    (
+        "encryptedValue",
+        "REASONING_ENCRYPTED_VALUE: a seal, where it is none of a thought that is told",
+    ),
     ("entityId", "REASONING_ENCRYPTED_VALUE: of which message or call it is"),
     ("event", "RAW: what another program has said"),
     ("input", "RUN_STARTED: what the run was asked for with"),

@@ -76,10 +76,7 @@ impl<'a> Line<'a> {
 
     /// What we have written of it that the protocol has no place for; it stays.
     pub(super) fn ours(&self) -> Option<Raw<'a>> {
-        self.members
-            .get("metadata")?
-            .get(OURS)
-            .filter(|ours| ours.shape() == Some(Shape::Object))
+        self.members.get("metadata")?.get(OURS).filter(|ours| ours.shape() == Some(Shape::Object))
     }
 
     /// What is left of it.

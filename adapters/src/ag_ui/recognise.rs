@@ -22,9 +22,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
             evidence(PROOF, "a call with a toolCallId")
         }
         "TEXT_MESSAGE_CHUNK" | "TOOL_CALL_CHUNK" | "REASONING_MESSAGE_CHUNK" => evidence(STRONG, "a chunk of a message or a call"),
-        "THINKING_TEXT_MESSAGE_START" | "THINKING_TEXT_MESSAGE_CONTENT" | "THINKING_TEXT_MESSAGE_END" => {
-            evidence(STRONG, "a thought of version 0")
-        }
+        "THINKING_TEXT_MESSAGE_START" | "THINKING_TEXT_MESSAGE_CONTENT" | "THINKING_TEXT_MESSAGE_END" => evidence(STRONG, "a thought of version 0"),
         "STEP_STARTED" | "STEP_FINISHED" if line.has("stepName") => evidence(STRONG, "a step with a stepName"),
         "STATE_SNAPSHOT" if line.has("snapshot") => evidence(STRONG, "a state"),
         "STATE_DELTA" if line.has("delta") => evidence(STRONG, "a change of the state"),

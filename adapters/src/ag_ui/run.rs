@@ -4,9 +4,7 @@ use super::decode::Decoder;
 use super::line::Line;
 use super::{INTERRUPT, usage};
 use crate::codec::Cx;
-use crate::event::{
-    ControlKind, Count, Event, Kind, Origin, Outcome, OutcomeKind, Permission, Place, Request, Scope, Session, Sink, Stop,
-};
+use crate::event::{ControlKind, Count, Event, Kind, Origin, Outcome, OutcomeKind, Permission, Place, Request, Scope, Session, Sink, Stop};
 use crate::json::{Error, Raw, Shape, Str};
 
 /// What is asked where a call waits for permission.
@@ -151,10 +149,7 @@ impl Decoder {
                 permission: None,
             },
         };
-        sink.event(&Event::new(
-            Origin { time: None, ..origin },
-            Kind::Request(cx.keep(request)),
-        ));
+        sink.event(&Event::new(Origin { time: None, ..origin }, Kind::Request(cx.keep(request))));
     }
 }
 

@@ -20,7 +20,16 @@ fn fields_are_sorted() {
 
 #[test]
 fn it_goes_to_the_canonical_events_and_back() {
-    for name in ["run", "chunks", "old", "subagents", "interrupts", "snapshot", "written_agent", "written_think"] {
+    for name in [
+        "run",
+        "chunks",
+        "old",
+        "subagents",
+        "interrupts",
+        "snapshot",
+        "written_agent",
+        "written_think",
+    ] {
         let log = golden(&format!("ag-ui/{name}.jsonl"));
         let back = converted(&converted(&log, "ag-ui", "agentglot"), "agentglot", "ag-ui");
         let count = |log: &str| log.lines().count();
@@ -31,8 +40,16 @@ fn it_goes_to_the_canonical_events_and_back() {
 #[test]
 fn arguments_that_come_one_among_the_other_are_those_of_their_calls() {
     let claude = converted(&golden("ag-ui/run.jsonl"), "ag-ui", "claude");
-    assert_eq!(has(&claude, &[r#""name":"get_forecast","input":{"city": "Oslo", "days": 2}"#]), 1, "{claude}");
-    assert_eq!(has(&claude, &[r#""name":"get_forecast","input":{"city":"Bergen","days":2}"#]), 1, "{claude}");
+    assert_eq!(
+        has(&claude, &[r#""name":"get_forecast","input":{"city": "Oslo", "days": 2}"#]),
+        1,
+        "{claude}"
+    );
+    assert_eq!(
+        has(&claude, &[r#""name":"get_forecast","input":{"city":"Bergen","days":2}"#]),
+        1,
+        "{claude}"
+    );
     for text in [
         r#""thinking":"Two cities, so two calls.","signature":"c2VhbGVkIGJ5IHRoZSBtb2RlbA==""#,
         r#"{"type":"redacted_thinking","data":"bm9ib2R5IHJlYWRzIHRoaXM="}"#,
@@ -63,7 +80,12 @@ fn what_is_said_again_is_told_once() {
     assert_eq!(claude.matches("\"type\":\"tool_use\"").count(), 1, "{claude}");
     assert_eq!(claude.matches("\"type\":\"tool_result\"").count(), 1, "{claude}");
     let shot = converted(&golden("ag-ui/snapshot.jsonl"), "ag-ui", "claude");
-    for text in ["\"thinking\":\"A cat.\"", "\"input\":{\"factor\": 3}", "the lens is broken", "A cat, I think."] {
+    for text in [
+        "\"thinking\":\"A cat.\"",
+        "\"input\":{\"factor\": 3}",
+        "the lens is broken",
+        "A cat, I think.",
+    ] {
         assert!(shot.contains(text), "{text}\n{shot}");
     }
 }
@@ -71,7 +93,11 @@ fn what_is_said_again_is_told_once() {
 #[test]
 fn a_run_that_waits_asks() {
     let events = converted(&golden("ag-ui/interrupts.jsonl"), "ag-ui", "agentglot");
-    assert_eq!(has(&events, &["\"event\":\"request\"", "can_use_tool", "int_40", "empty_bin"]), 1, "{events}");
+    assert_eq!(
+        has(&events, &["\"event\":\"request\"", "can_use_tool", "int_40", "empty_bin"]),
+        1,
+        "{events}"
+    );
     assert_eq!(has(&events, &["\"event\":\"outcome\""]), 4, "{events}");
     assert_eq!(has(&events, &["\"event\":\"outcome\"", "\"cancelled\""]), 1, "{events}");
     assert_eq!(has(&events, &["\"event\":\"outcome\"", "overloaded", "failed_model"]), 1, "{events}");
@@ -92,7 +118,10 @@ fn what_is_written_is_strict() {
         assert_eq!(of(&log, begin).len(), of(&log, end).len(), "{begin}: {log}");
     }
     let call = place("\"TOOL_CALL_END\"").expect("there is a call");
-    assert!(Some(call) < place("SUBAGENT_STARTED") && place("SUBAGENT_STARTED") < place("SUBAGENT_FINISHED"), "{log}");
+    assert!(
+        Some(call) < place("SUBAGENT_STARTED") && place("SUBAGENT_STARTED") < place("SUBAGENT_FINISHED"),
+        "{log}"
+    );
     assert!(!log.contains("null") && !log.contains("\"delta\":\"\""), "{log}");
 }
 

@@ -2,9 +2,7 @@
 
 use super::encode::{Encoder, ours};
 use super::{ROUND, parts, usage};
-use crate::event::{
-    BlockHead, BlockStart, Event, Piece, Prompt, PromptSource, ResultStatus, RoundEnd, RoundStart, ToolResult, Usage,
-};
+use crate::event::{BlockHead, BlockStart, Event, Piece, Prompt, PromptSource, ResultStatus, RoundEnd, RoundStart, ToolResult, Usage};
 use crate::json::{Cursor, Out, Str};
 
 /// The agent, or a subagent.
@@ -112,7 +110,12 @@ impl Encoder {
         let Some(mut thread) = run.threads.end(call).filter(|thread| !thread.id.is_empty()) else {
             return;
         };
-        let inner: Vec<String> = run.owners.iter().filter(|(_, owner)| *owner == call).map(|(call, _)| call.clone()).collect();
+        let inner: Vec<String> = run
+            .owners
+            .iter()
+            .filter(|(_, owner)| *owner == call)
+            .map(|(call, _)| call.clone())
+            .collect();
         for call in inner {
             self.end_subagent(&call, out);
         }
@@ -124,7 +127,12 @@ impl Encoder {
     /// All subagents are done.
     pub(super) fn end_subagents(&mut self, out: &mut Out) {
         let run = self.run.get_or_insert_default();
-        let calls: Vec<String> = run.threads.all().map(|thread| thread.call.clone()).filter(|call| !call.is_empty()).collect();
+        let calls: Vec<String> = run
+            .threads
+            .all()
+            .map(|thread| thread.call.clone())
+            .filter(|call| !call.is_empty())
+            .collect();
         for call in calls.iter().rev() {
             self.end_subagent(call, out);
         }
@@ -306,7 +314,11 @@ impl Encoder {
             return;
         };
         let is_text = open.what == What::Text;
-        let message = if is_text { self.round_message(thread, out) } else { "reasoning".to_owned() };
+        let message = if is_text {
+            self.round_message(thread, out)
+        } else {
+            "reasoning".to_owned()
+        };
         let id = if is_text { self.fresh(&message) } else { self.message(&message, out) };
         if is_text {
             self.begin("TEXT_MESSAGE_START", &thread.id, out);
@@ -394,10 +406,10 @@ impl Encoder {
         ours(out, |out| {
             parts::media(result.content, out);
             match result.status {
-            ResultStatus::Success => {}
-            ResultStatus::Error => out.lit(",\"status\":\"error\""),
-            ResultStatus::Denied => out.lit(",\"status\":\"denied\""),
-            ResultStatus::Canceled => out.lit(",\"status\":\"canceled\""),
+                ResultStatus::Success => {}
+                ResultStatus::Error => out.lit(",\"status\":\"error\""),
+                ResultStatus::Denied => out.lit(",\"status\":\"denied\""),
+                ResultStatus::Canceled => out.lit(",\"status\":\"canceled\""),
             }
         });
         out.lit("}\n");

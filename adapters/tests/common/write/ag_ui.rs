@@ -32,7 +32,11 @@ pub fn ag_ui(story: &Story, chunks: bool, chance: &mut Chance) -> String {
                 interleaved(&round.calls, &round.id, chance)
             };
             for call in &round.calls {
-                let status = if call.ok { "" } else { ",\"metadata\":{\"agentglot\":{\"status\":\"error\"}}" };
+                let status = if call.ok {
+                    ""
+                } else {
+                    ",\"metadata\":{\"agentglot\":{\"status\":\"error\"}}"
+                };
                 log += &format!(
                     "{{\"type\":\"TOOL_CALL_RESULT\",\"messageId\":\"result-{}\",\"toolCallId\":\"{}\",\"content\":{}{status}}}\n",
                     call.id,
@@ -95,7 +99,11 @@ fn interleaved(calls: &[Call], round: &str, chance: &mut Chance) -> String {
         let at = chance.below(left.len());
         let (call, parts) = &mut left[at];
         let piece = parts.remove(0);
-        log += &format!("{{\"type\":\"TOOL_CALL_ARGS\",\"toolCallId\":\"{}\",\"delta\":{}}}\n", call.id, quoted(&piece));
+        log += &format!(
+            "{{\"type\":\"TOOL_CALL_ARGS\",\"toolCallId\":\"{}\",\"delta\":{}}}\n",
+            call.id,
+            quoted(&piece)
+        );
         if parts.is_empty() {
             log += &format!("{{\"type\":\"TOOL_CALL_END\",\"toolCallId\":\"{}\"}}\n", call.id);
             left.remove(at);
