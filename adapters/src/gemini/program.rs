@@ -5,9 +5,7 @@ use super::ends;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
-use crate::launch::{
-    ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error,
-};
+use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error};
 
 /// The exit code of a run whose input makes no sense.
 const INPUT: u8 = 42;
