@@ -4,24 +4,30 @@ use super::{Item, arguments, content_text, objects};
 use crate::common::json::Json;
 use std::collections::BTreeMap;
 
-/// A kind of block that comes in deltas comes so throughout, and its snapshots say it again.
+/// A kind of block that comes in deltas comes so throughout, and its snapshots say it again. Calls stand where they begin: pieces of several may
+/// come one among the other.
 pub fn events(bytes: &[u8]) -> Vec<Item> {
     let all = objects(bytes);
     let deltas = |key: &str| all.iter().any(|o| o.str("event") == "delta" && o.get(key).is_some());
     let streamed = [deltas("text"), deltas("thinking"), deltas("input")];
     let mut items = Vec::new();
-    let mut calls: BTreeMap<String, (String, String, String)> = BTreeMap::new();
+    let mut calls: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for object in all.iter().filter(|o| o.get("parent").is_none()) {
         let index = object.get("index").map_or(String::new(), Json::compact);
         match object.str("event") {
             "block_start" if object.at(&["block", "type"]).and_then(Json::text) == Some("call") => {
                 let block = object.get("block").cloned().unwrap_or(Json::Null);
-                calls.insert(index, (block.str("id").to_owned(), block.str("name").to_owned(), String::new()));
+                calls.insert(index, (items.len(), String::new()));
+                items.push(Item::Call {
+                    id: block.str("id").to_owned(),
+                    name: block.str("name").to_owned(),
+                    input: String::new(),
+                });
             }
             "delta" => {
                 items.push(Item::Text(object.str("text").to_owned()));
                 items.push(Item::Think(object.str("thinking").to_owned()));
-                if let Some((_, _, input)) = calls.get_mut(&index) {
+                if let Some((_, input)) = calls.get_mut(&index) {
                     input.push_str(object.str("input"));
                 }
             }
@@ -32,12 +38,10 @@ pub fn events(bytes: &[u8]) -> Vec<Item> {
                     .cloned()
                     .collect();
                 for key in done {
-                    let (id, name, input) = calls.remove(&key).expect("its key was just seen");
-                    items.push(Item::Call {
-                        id,
-                        name,
-                        input: arguments(&input),
-                    });
+                    let (at, said) = calls.remove(&key).expect("its key was just seen");
+                    if let Item::Call { input, .. } = &mut items[at] {
+                        *input = arguments(&said);
+                    }
                 }
             }
             "reply" => items.extend(object.items("blocks").iter().filter_map(event_block).filter(|item| match item {
@@ -58,6 +62,10 @@ pub fn events(bytes: &[u8]) -> Vec<Item> {
             }),
             _ => {}
         }
+    }
+    // What has not ended was not called.
+    for (at, _) in calls.into_values() {
+        items[at] = Item::Text(String::new());
     }
     items
 }
