@@ -107,7 +107,13 @@ fn convert_goldens(target: Format, extra: &[&str], folder: &Path) -> Vec<PathBuf
         assert!(matches!(output.status.code(), Some(0 | 1)), "{path}: {}", text(&output));
         // A log without a turn (answers to control requests alone) has nothing that the packages would read.
         let written = String::from_utf8(output.stdout).unwrap();
-        let signs = ["\"type\":\"result\"", "chat.completion", "\"messages\":[", "\"conversations\":["];
+        let signs = [
+            "\"type\":\"result\"",
+            "chat.completion",
+            "\"type\":\"RUN_STARTED\"",
+            "\"messages\":[",
+            "\"conversations\":[",
+        ];
         if signs.iter().any(|sign| written.contains(sign)) {
             let log = folder.join(path.replace('/', "-"));
             std::fs::write(&log, written).unwrap();

@@ -76,7 +76,15 @@ impl Core {
         out.lit(",\"tool_name\":");
         out.str(permission.name);
         out.str_if(",\"tool_use_id\":", permission.call);
-        out.unchecked_if(",\"input\":", permission.input);
+        match permission.input {
+            Some(input) => {
+                out.lit(",\"input\":");
+                out.unchecked(input);
+            }
+            // Hosts need one.
+            None if !self.own => out.lit(",\"input\":{}"),
+            None => {}
+        }
         match permission.suggestions.filter(|_| self.own || self.agent) {
             Some(suggestions) => {
                 out.lit(",\"permission_suggestions\":");
