@@ -343,7 +343,7 @@ impl Encoder {
         }
     }
 
-    /// The one object at the end. The program writes no line feed behind it.
+    /// The one object at the end. The program writes no line feed behind it; in a log, whose turns may be many, one divides them.
     fn document(&self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
         let from = out.len();
         out.lit("{\"session_id\":\"");
@@ -367,5 +367,6 @@ impl Encoder {
         self.end_result(outcome, out);
         out.lit("}");
         lay_out(from, out);
+        out.lit(if self.style.agent { "" } else { "\n" });
     }
 }
