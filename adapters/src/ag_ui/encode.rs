@@ -1,6 +1,6 @@
 //! Events of the model to events of the protocol: the encoder, and how runs begin.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::own::Known;
 use super::write::Speaker;
@@ -44,8 +44,8 @@ pub(super) struct Run {
     pub(super) session: String,
     /// How many rounds there were.
     pub(super) rounds: u64,
-    /// Ids of messages, calls and subagents: none is given twice.
-    used: BTreeSet<String>,
+    /// Ids of messages, calls and subagents, none of which is given twice; with each the number that comes next behind it.
+    used: BTreeMap<String, u64>,
     pub(super) threads: Threads<Speaker>,
     /// Calls that are called otherwise, for another one of the run has their id; and those that subagents have made, with these.
     pub(super) renamed: BTreeMap<String, String>,
@@ -61,12 +61,20 @@ pub(super) struct Run {
 impl Run {
     /// An id like this that nothing else in the run has.
     pub(super) fn fresh(&mut self, wanted: &str) -> String {
-        let mut id = wanted.to_owned();
-        let mut n = 2u64;
-        while !self.used.insert(id.clone()) {
-            id = format!("{wanted}-{n}");
+        let Some(&next) = self.used.get(wanted) else {
+            self.used.insert(wanted.to_owned(), 2);
+            return wanted.to_owned();
+        };
+        let mut n = next;
+        let id = loop {
+            let id = format!("{wanted}-{n}");
             n += 1;
-        }
+            if !self.used.contains_key(&id) {
+                break id;
+            }
+        };
+        self.used.insert(wanted.to_owned(), n);
+        self.used.insert(id.clone(), 2);
         id
     }
 }
