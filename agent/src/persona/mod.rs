@@ -150,6 +150,9 @@ pub struct Persona {
     pub host: &'static dyn HostPersona,
 }
 
+/// The kind of a subagent that nobody has described further.
+pub(crate) const GENERAL: &str = "general-purpose";
+
 /// The tool that begins subagents, as its model knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct SubagentTool {
@@ -169,7 +172,7 @@ impl SubagentTool {
         Self {
             names,
             kind: "subagent_type",
-            general: crate::turn::subagent::GENERAL,
+            general: GENERAL,
             has_description: true,
         }
     }

@@ -9,16 +9,13 @@ use serde_json::{Value, json};
 use crate::conversation::Conversation;
 use crate::host::event_writer::{RunningSubagent, line_id};
 use crate::model::message::{Call, Message, Part};
-use crate::persona::SubagentTool;
+use crate::persona::{GENERAL, SubagentTool};
 use crate::settings::subagent::SubagentKind;
 use crate::tools::{Cx, Given, Spec, Tool};
 use crate::turn::context::Context;
 use crate::turn::tasks::{Ended, How, Task};
 use crate::turn::{self, End};
 use agentglot_adapters::raw::event::{DetailShape, PromptSource, ToolKind};
-
-/// The kind of a subagent that nobody has described further.
-pub(crate) const GENERAL: &str = "general-purpose";
 
 /// What a call wants of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
