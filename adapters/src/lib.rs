@@ -61,6 +61,7 @@ mod assemble;
 mod beside;
 mod blocks;
 mod chat;
+mod client;
 mod codec;
 mod conduct;
 mod cuts;

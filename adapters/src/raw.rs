@@ -17,6 +17,8 @@ macro_rules! inside {
 inside! {
     /// What stands between a decoder and an encoder.
     assemble,
+    /// Protocols in which a program answers requests.
+    client,
     /// What every dialect's folder provides.
     codec,
     /// How programs behave towards their hosts.

@@ -1,7 +1,8 @@
 //! What a vendor says of its program.
 
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
-use super::{ArgError, PermissionMode, PromptBy};
+use super::{ArgError, Launch, PermissionMode, PromptBy};
+use crate::client::Client;
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
 use crate::front::{Front, Setup};
@@ -109,6 +110,8 @@ pub struct Traits {
     pub holds_sessions: bool,
     /// Such a program of many sessions.
     pub front: Option<fn(Setup) -> Box<dyn Front>>,
+    /// Behind us it is spoken to in requests ([`Client`]), for as long as a session; the launch says how its host wants it.
+    pub client: Option<fn(&Launch) -> Box<dyn Client>>,
     /// The word that means the latest session where the flag that goes on with one wants to be told which.
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
@@ -141,6 +144,7 @@ impl Traits {
         mode_variables: &[],
         holds_sessions: false,
         front: None,
+        client: None,
         latest: None,
         numbers_sessions: false,
         piped_first: None,

@@ -1,0 +1,61 @@
+//! Protocols in which the host makes requests of a program and serves those that it makes: the host's side of them.
+//!
+//! A program that hosts speak to in lines is told what our host says as it comes ([`crate::live::Speaker`]). Here a conversation stands
+//! between: a handshake, a session that is opened or loaded, prompts that are requests, questions whose answers carry the number of the
+//! request. A [`Client`] holds it. It is the counterpart of a [`Front`](crate::front::Front) and like everything here it does no IO: it takes
+//! what the host says and the program's lines, and tells what is to be written to the program and what the session is to read.
+
+use std::fmt::Debug;
+
+use crate::codec::Format;
+use crate::event::Input;
+
+/// The host's side of such a protocol, for one session.
+pub trait Client: Debug {
+    /// What the session reads: [`Exchange::session`] is lines of it.
+    fn format(&self) -> Format;
+
+    /// What stands on the program's command line behind its name.
+    fn args(&self) -> Vec<String>;
+
+    /// The program has started: the handshake.
+    fn begin(&mut self, exchange: &mut Exchange);
+
+    /// The host says something. Returns whether the program will deal with it; what it does not deal with, the session answers. What comes
+    /// before the handshake is over waits here.
+    fn input(&mut self, input: &Input<'_>, exchange: &mut Exchange) -> bool;
+
+    /// The program says a line, without its line feed.
+    fn hear(&mut self, line: &[u8], exchange: &mut Exchange);
+
+    /// What is waited for: it may not take for ever.
+    fn waits(&self) -> Option<Wait>;
+
+    /// What is waited for did not come in time.
+    fn late(&mut self, exchange: &mut Exchange);
+
+    /// How many bytes of what the host said wait here.
+    fn queued(&self) -> usize;
+}
+
+/// What a program is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The answers of the handshake, up to an open session.
+    Begin,
+    /// The end of a turn that the host does not want any more.
+    Stop,
+}
+
+/// What comes of something that was said.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    /// Lines for the program.
+    pub program: Vec<u8>,
+    /// Lines for the session: of the conversation, both sides', as a recorder would have written them.
+    pub session: Vec<u8>,
+    /// No turn of this session can be answered any more, for this reason.
+    pub over: Option<String>,
+    /// What nobody is told but our log.
+    pub notes: Vec<String>,
+}
