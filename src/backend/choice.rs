@@ -15,12 +15,14 @@ pub enum Choice {
     Demo,
     /// Another agent's program.
     Cli(Dialect, Option<PathBuf>),
+    /// Any program that speaks this protocol, by the command that starts it.
+    Command(Dialect, String),
     /// The built-in agent, with a model behind this API.
     Model(Api),
 }
 
 impl Choice {
-    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`, `model:API`.
+    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`, `model:API`, and a protocol with the command of an agent that speaks it.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence that names the choices.
@@ -44,6 +46,12 @@ impl Choice {
                 .map(Self::Model)
                 .ok_or_else(|| format!("model:{name}: there are model:openai and model:anthropic"));
         }
+        for (word, program) in Program::commands() {
+            if let Some(command) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(':')) {
+                command_words(command).map_err(|why| format!("{text}: {why}"))?;
+                return Ok(Self::Command(program.dialect, command.to_owned()));
+            }
+        }
         Err(format!("{text:?} is no back end; there are {}", choices()))
     }
 
@@ -55,6 +63,14 @@ impl Choice {
             Self::Replay(path) => Self::Replay(absolute(path)),
             Self::Cli(dialect, Some(path)) if path.to_string_lossy().contains('/') => Self::Cli(dialect, Some(absolute(path))),
             other => other,
+        }
+    }
+
+    /// Whose program answers, if one does.
+    pub const fn program(&self) -> Option<Dialect> {
+        match self {
+            Self::Cli(dialect, _) | Self::Command(dialect, _) => Some(*dialect),
+            Self::Replay(_) | Self::Demo | Self::Model(_) => None,
         }
     }
 
@@ -82,6 +98,10 @@ impl std::fmt::Display for Choice {
             Self::Replay(path) => write!(f, "replay:{}", path.display()),
             Self::Demo => f.write_str("demo"),
             Self::Model(api) => write!(f, "model:{}", api.name()),
+            Self::Command(dialect, command) => {
+                let word = dialect.program().and_then(|program| program.traits.command);
+                write!(f, "{}:{command}", word.unwrap_or_else(|| dialect.name()))
+            }
             Self::Cli(dialect, path) => {
                 let name = dialect.program().and_then(|program| program.backend.first()).copied();
                 let name = name.unwrap_or_else(|| dialect.name());
@@ -95,7 +115,51 @@ impl std::fmt::Display for Choice {
 /// The back ends, for messages.
 fn choices() -> String {
     let programs: Vec<&str> = programs().collect();
-    format!("demo, replay:FILE, cli:{}[=PATH] and model:openai|anthropic", programs.join("|"))
+    let commands: String = Program::commands().map(|(word, _)| format!(", {word}:COMMAND")).collect();
+    format!(
+        "demo, replay:FILE, cli:{}[=PATH]{commands} and model:openai|anthropic",
+        programs.join("|")
+    )
+}
+
+/// The words of a command: spaces divide them, quotes and backslashes keep what they would divide. Nothing else means anything, for no shell
+/// reads it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn command_words(command: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' | '"' => {
+                let into = word.get_or_insert_default();
+                loop {
+                    match letters.next() {
+                        None => return Err(format!("a quote {letter} has no end")),
+                        Some(end) if end == letter => break,
+                        Some('\\') if letter == '"' => match letters.next() {
+                            Some(kept @ ('"' | '\\')) => into.push(kept),
+                            other => into.extend(std::iter::once('\\').chain(other)),
+                        },
+                        Some(inside) => into.push(inside),
+                    }
+                }
+            }
+            '\\' => match letters.next() {
+                Some(kept) => word.get_or_insert_default().push(kept),
+                None => return Err("nothing stands behind the last backslash".to_owned()),
+            },
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err("a command is wanted that starts an agent".to_owned()),
+    }
 }
 
 /// What the programs are called that can be started behind us.

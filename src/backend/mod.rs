@@ -11,12 +11,13 @@ pub mod demo;
 pub mod hooks;
 pub mod reach;
 pub mod replay;
+pub mod requests;
 
 use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::{Event, Input};
 pub use agentglot_agent::model;
@@ -64,6 +65,11 @@ pub struct TypedQuestion {
 pub trait Backend: fmt::Debug {
     /// Whose words it says.
     fn dialect(&self) -> Dialect;
+
+    /// The mode of it in which they are read.
+    fn format(&self) -> Format {
+        self.dialect().into()
+    }
 
     /// The host said something. Never waits. Returns whether the back end deals with it: that it will answer a request, act on
     /// a response. What it does not deal with, the session answers for it.

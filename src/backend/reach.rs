@@ -92,7 +92,12 @@ impl Behind {
     /// Every one.
     pub fn all() -> impl Iterator<Item = Self> {
         let programs = launch::Program::backends().map(|program| Self::Program(program.dialect));
-        [Self::Demo, Self::Replay].into_iter().chain(programs).chain([Self::Agent])
+        let commands = launch::Program::commands().map(|(_, program)| Self::Program(program.dialect));
+        [Self::Demo, Self::Replay]
+            .into_iter()
+            .chain(programs)
+            .chain(commands)
+            .chain([Self::Agent])
     }
 
     /// Its name on our command line.
@@ -102,8 +107,14 @@ impl Behind {
             Self::Replay => "replay".to_owned(),
             Self::Agent => "model:…".to_owned(),
             Self::Program(dialect) => {
-                let name = dialect.program().and_then(|program| program.backend.first());
-                format!("cli:{}", name.unwrap_or(&dialect.name()))
+                let program = dialect.program();
+                match program.and_then(|program| program.traits.command) {
+                    Some(word) => format!("{word}:…"),
+                    None => {
+                        let name = program.and_then(|program| program.backend.first());
+                        format!("cli:{}", name.unwrap_or(&dialect.name()))
+                    }
+                }
             }
         }
     }
@@ -154,6 +165,20 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
     };
     let program = dialect.program();
     let by_hooks = program.is_some_and(|program| program.traits.asks_by_hooks);
+    if program.is_some_and(|program| program.traits.client.is_some()) {
+        return match control {
+            Initialize => (Emulated, "answered by us at once; its session begins with the servers that are named"),
+            Interrupt => (Passed, "in its own words; the turn ends when it says so"),
+            SetModel => (Passed, "where it has a choice of models, and it has this one"),
+            SetMode => (Passed, "where it has a mode that means it; else its questions are answered by us"),
+            Query => (Emulated, "answered by us, from what is known"),
+            Permission => (Passed, "in its own words"),
+            ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
+            Hook => (Refused, "it has no hooks that a host could serve"),
+            Mcp => (Refused, "it has no way to a server inside the host"),
+            HostMcp => (Emulated, "acknowledged; the program is not told"),
+        };
+    }
     if program.is_some_and(launch::Program::is_one_turn) {
         return match control {
             Interrupt => (Emulated, "the program of the turn is stopped"),

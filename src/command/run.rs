@@ -285,12 +285,12 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         };
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
-            backend: Listener::to_agent(backend.dialect(), run.max_line),
+            backend: Listener::to_agent(backend.format(), run.max_line),
             backlog: run.max_queued,
             record: None,
             page: watched.then(|| LivePage::new(terminal::look(run.colour), terminal::size, run.max_line)),
         };
-        let mut talk = Session::new(host, backend.dialect(), run.timers, on_ask);
+        let mut talk = Session::new(host, backend.format(), run.timers, on_ask);
         talk.limit_pending(run.max_pending);
         let stdin = match &typist {
             Typist::Terminal(keys) if types_answers => Some(live::Input::new(keys.as_fd())),
@@ -309,7 +309,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
                 } else {
                     launch.format.to_string()
                 },
-                backend: backend.dialect().name().to_owned(),
+                backend: backend.format().to_string(),
                 chosen: choice.to_string(),
                 argv: run.args.clone(),
                 cwd: live_facts.cwd.clone(),
@@ -394,7 +394,7 @@ fn trusting(launch: &Launch, run: &Run, choice: &Choice, cwd: &Path) -> Launch {
         match &mut launch.setting_sources {
             Some(names) => names.retain(|name| !brings(name)),
             // Another program would read them all.
-            none => *none = matches!(choice, Choice::Cli(..)).then(|| vec!["user".to_owned()]),
+            none => *none = choice.program().is_some().then(|| vec!["user".to_owned()]),
         }
         launch.rest.retain(|(flag, _)| !["--trust", "--skip-trust"].contains(&flag.as_str()));
     } else if launch.setting_sources.iter().flatten().any(brings) {
@@ -492,14 +492,12 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         types_answers: *on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Some programs count themselves, others die at their limit, or know none.
-        max_rounds: launch.max_turns.filter(|_| match choice {
-            Choice::Cli(other, _) => !other.program().is_some_and(launch::Program::counts_rounds),
-            _ => false,
+        max_rounds: launch.max_turns.filter(|_| {
+            choice
+                .program()
+                .is_some_and(|behind| !behind.program().is_some_and(launch::Program::counts_rounds))
         }),
-        rules: match choice {
-            Choice::Cli(behind, _) => Rules::of(launch, *behind),
-            _ => Rules::default(),
-        },
+        rules: choice.program().map_or_else(Rules::default, |behind| Rules::of(launch, behind)),
         echoes: dialect.conduct().echoes() || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::adapters::raw::codec::{Dialect, Mode};
+use crate::adapters::raw::codec::{Dialect, Format, Mode};
 use crate::adapters::raw::conduct::{Answer, Conduct, Ended};
 use crate::adapters::raw::event::Session as SessionFacts;
 use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Withdraw};
@@ -106,10 +106,10 @@ pub struct Session {
 
 impl Session {
     /// At the beginning.
-    pub fn new(host: Host, backend: Dialect, timers: Timers, on_ask: OnAsk) -> Self {
-        let same = host.format.dialect == backend || host.agent;
+    pub fn new(host: Host, backend: Format, timers: Timers, on_ask: OnAsk) -> Self {
+        let same = backend == Format::from(host.format.dialect) || host.agent;
         let manner = Manner {
-            from: backend,
+            from: backend.dialect,
             to: if host.watched { Dialect::CANONICAL.into() } else { host.format },
             native_tools: true,
             partial: host.partial || host.watched,
@@ -555,6 +555,8 @@ impl Session {
                     return self.voice.event(&event, &mut self.out);
                 }
             }
+            // The host knows what it has said.
+            Kind::Prompt(prompt) if prompt.source == PromptSource::Host && !self.same => return,
             // What an agent remarks between two turns belongs to none: to a host of another dialect it would begin one.
             Kind::Prompt(_) if self.turn.is_none() && !self.same => return,
             Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.conduct.echoes() => {

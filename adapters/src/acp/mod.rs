@@ -7,6 +7,7 @@
 
 mod answers;
 mod calls;
+mod client;
 mod decode;
 mod encode;
 pub(crate) mod fields;
@@ -46,7 +47,7 @@ pub static VENDOR: Vendor = Vendor {
     #[cfg(feature = "schema")]
     schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
-    permission_modes: &[],
+    permission_modes: client::modes::NAMES,
     tools: Some(&tools::TOOLS),
     detail: None,
     logs: Logs {

@@ -1,5 +1,6 @@
 //! The program that speaks the protocol: editors start it and say everything else in its lines.
 
+use super::client::Conversation;
 use super::front::Sessions;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
@@ -27,11 +28,13 @@ pub(crate) static PROGRAM: Program = Program {
     backend: &[],
     file: "acp",
     environment: &[],
-    log_in: "",
+    log_in: "set the variable that holds its key (--pass-env names others than the usual), or log in with its own program once",
     api: "anthropic",
     patience: None,
     traits: Traits {
         front: Some(|setup| Box::new(Sessions::new(setup))),
+        client: Some(|launch| Box::new(Conversation::new(launch))),
+        command: Some("acp"),
         ..Traits::NONE
     },
     conduct: &Acp,

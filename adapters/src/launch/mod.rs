@@ -33,6 +33,7 @@ pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
 pub use program::{Claim, Program, ServerWords, Traits};
 pub(crate) use scan::{argparse_error, yargs_error};
+pub(crate) use servers::merged as merged_servers;
 
 /// What a host asks of a program when it starts it.
 #[derive(Clone, Debug, PartialEq)]

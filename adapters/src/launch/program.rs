@@ -112,6 +112,8 @@ pub struct Traits {
     pub front: Option<fn(Setup) -> Box<dyn Front>>,
     /// Behind us it is spoken to in requests ([`Client`]), for as long as a session; the launch says how its host wants it.
     pub client: Option<fn(&Launch) -> Box<dyn Client>>,
+    /// It is not one program but any that speaks its language: behind this word and a colon stands the command that starts one.
+    pub command: Option<&'static str>,
     /// The word that means the latest session where the flag that goes on with one wants to be told which.
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
@@ -145,6 +147,7 @@ impl Traits {
         holds_sessions: false,
         front: None,
         client: None,
+        command: None,
         latest: None,
         numbers_sessions: false,
         piped_first: None,
@@ -177,6 +180,12 @@ impl Program {
     pub fn backends() -> impl Iterator<Item = &'static Self> {
         let programs = Dialect::readable().filter_map(Dialect::program);
         programs.filter(|program| !program.backend.is_empty())
+    }
+
+    /// Those of which a command is given that starts one, and the word before it.
+    pub fn commands() -> impl Iterator<Item = (&'static str, &'static Self)> {
+        let programs = Dialect::readable().filter_map(Dialect::program);
+        programs.filter_map(|program| Some((program.traits.command?, program)))
     }
 
     /// The one of this name among those that can be started behind us.

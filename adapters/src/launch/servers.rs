@@ -8,7 +8,7 @@ use crate::json::{Raw, Shape};
 
 /// Several configurations as one, in the words `to`. Of servers with the same name the last one counts. With it
 /// comes why something of it could not be said, if that is so; `None` if one of them is no JSON object.
-pub(super) fn merged(configs: &[&str], from: ServerWords, to: ServerWords) -> Option<(String, Option<&'static str>)> {
+pub(crate) fn merged(configs: &[&str], from: ServerWords, to: ServerWords) -> Option<(String, Option<&'static str>)> {
     let mut said: Vec<(&str, String)> = Vec::new();
     let mut why = None;
     for config in configs {

@@ -1,12 +1,15 @@
 //! What there is to say about a program that has ended, and what follows.
 
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::path::Path;
 use std::time::Duration;
 
 use super::{Cli, version};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::launch::{self, Resume};
 use crate::backend::Said;
+use crate::child::Ending;
 
 /// How long a program that has just failed may take to say its version.
 const VERSION: Duration = Duration::from_secs(5);
@@ -17,14 +20,9 @@ impl Cli {
         // It stays ours until all is known: this may be dropped while it waits.
         let Some(child) = &self.child else { return Said::Over(None) };
         let ending = child.ended().await;
-        let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
-        let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
+        let words = last_words(&ending);
         let name = self.script.as_ref().unwrap_or(&self.program).display();
-        let mut why = if words.is_empty() {
-            format!("{name} {how}")
-        } else {
-            format!("{name} {how}: {words}")
-        };
+        let mut why = how(&name, &ending, &words);
         if is_of_another_version(&words) {
             why.push_str("; ");
             why.push_str(&self.wrong_version().await);
@@ -80,6 +78,31 @@ impl Cli {
         format!(
             "{says} and does not know what agentglot tells it, which works with {known}: update the program, or name another one with cli:NAME=PATH"
         )
+    }
+}
+
+/// Why nothing more comes of a program that has ended, and what to do about it.
+pub(in crate::backend) fn died(dialect: Dialect, program: &Path, ending: &Ending) -> String {
+    let words = last_words(ending);
+    let mut why = how(&program.display(), ending, &words);
+    if let Some(advice) = advice(dialect, &words).filter(|advice| !advice.is_empty()) {
+        why.push_str("; ");
+        why.push_str(advice);
+    }
+    why
+}
+
+/// What it wrote last to standard error.
+fn last_words(ending: &Ending) -> String {
+    String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned()
+}
+
+fn how(name: &impl Display, ending: &Ending, words: &str) -> String {
+    let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
+    if words.is_empty() {
+        format!("{name} {how}")
+    } else {
+        format!("{name} {how}: {words}")
     }
 }
 

@@ -9,12 +9,13 @@ mod typed;
 mod version;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use asked::{EARLY, next};
 use async_trait::async_trait;
+pub(super) use ended::died;
 use serde_json::Value;
 use tokio::time::Instant;
 use typed::Typed;
@@ -111,29 +112,12 @@ impl Cli {
             return Err(Failure::Usage(format!("{} has no program that could be started", dialect.name())));
         };
         let traits = behind.traits;
-        let wanted = path.map_or_else(|| OsString::from(behind.file), |path| path.as_os_str().to_owned());
-        let find = |wanted: &OsStr| {
-            let found = crate::child::find(wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
-            found.map_err(|error| Failure::Usage(error.to_string()))
-        };
-        // A script as it lies in its package's folder need not say who runs it.
-        let (program, script) = match path.filter(|path| is_script(path)) {
-            Some(path) => (
-                find("node".as_ref())?,
-                Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
-            ),
-            None => (find(&wanted)?, None),
-        };
+        let (program, script) = locate(behind.file, path)?;
         let host = launch.format.dialect;
         let mut launch = launch.clone();
         launch.cwd = Some(cwd.display().to_string());
         if host != dialect {
-            // Files of the host's are in the words of the program that it knows.
-            for config in launch.mcp_config.iter_mut().filter(|config| !config.trim_start().starts_with('{')) {
-                if let Ok(text) = read_named_text(&cwd.join(&*config), LARGEST_CONFIG) {
-                    *config = text;
-                }
-            }
+            own_configs(&mut launch, cwd);
         }
         // What is streamed can be put together again; what is not cannot be taken apart.
         launch.partial |= launch.format.mode.layout == Layout::Pieces;
@@ -433,6 +417,31 @@ impl Backend for Cli {
 /// The mode of a program that asks about what would run unasked.
 fn asking(mode: PermissionMode) -> PermissionMode {
     if mode == PermissionMode::Bypass { PermissionMode::Ask } else { mode }
+}
+
+/// Finds a vendor's program, or the file that somebody named. The second is a script, which the first runs.
+pub(super) fn locate(file: &str, path: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let find = |wanted: &OsStr| {
+        let found = crate::child::find(wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
+        found.map_err(|error| Failure::Usage(error.to_string()))
+    };
+    // A script as it lies in its package's folder need not say who runs it.
+    match path.filter(|path| is_script(path)) {
+        Some(path) => Ok((
+            find("node".as_ref())?,
+            Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+        )),
+        None => Ok((find(path.map_or(file.as_ref(), Path::as_os_str))?, None)),
+    }
+}
+
+/// Reads the configurations of servers that are files: those of the host's are in the words of the program that it knows.
+pub(super) fn own_configs(launch: &mut Launch, cwd: &Path) {
+    for config in launch.mcp_config.iter_mut().filter(|config| !config.trim_start().starts_with('{')) {
+        if let Ok(text) = read_named_text(&cwd.join(&*config), LARGEST_CONFIG) {
+            *config = text;
+        }
+    }
 }
 
 pub(crate) fn is_script(path: &Path) -> bool {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::Launch;
 
 use super::{Kept, Run};
@@ -12,10 +13,11 @@ use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
 use crate::agent::{Parts, mcp};
 use crate::backend::agent::Builtin;
-use crate::backend::choice::Choice;
+use crate::backend::choice::{Choice, command_words};
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
+use crate::backend::requests::{Requests, Start};
 use crate::backend::{Backend, cli};
 use crate::config::trust::Trust;
 use crate::io::{Console, Input, Source};
@@ -67,6 +69,13 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
             };
             Ok(Box::new(Builtin::new(parts)?))
         }
+        Choice::Cli(dialect, path) if dialect.program().is_some_and(|program| program.traits.client.is_some()) => {
+            requests(run, *dialect, Start::Program(path.as_deref()), launch, cwd)
+        }
+        Choice::Command(dialect, command) => {
+            let words = command_words(command).map_err(Failure::Usage)?;
+            requests(run, *dialect, Start::Command(&words), launch, cwd)
+        }
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
             Ok(Box::new(
@@ -76,6 +85,16 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
             ))
         }
     }
+}
+
+fn requests(run: &Run, dialect: Dialect, start: Start<'_>, launch: &Launch, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
+    let requests = Requests::new(dialect, start, launch, cwd, &run.pass_env)?;
+    Ok(Box::new(
+        requests
+            .with_models(run.models.clone())
+            .keeping_daemons(run.keep_daemons)
+            .within(run.timers, run.max_line),
+    ))
 }
 
 /// The model that is asked where the host names none: what the environment names, or else one that a server of our own machine has. What an

@@ -73,12 +73,12 @@ pub(super) fn unpanicked(
     let mut backend = Nobody { why: Some(why) };
     let mut ears = Ears {
         host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
-        backend: Listener::to_agent(backend.dialect(), run.max_line),
+        backend: Listener::to_agent(backend.format(), run.max_line),
         backlog: run.max_queued,
         record: None,
         page: None,
     };
-    let mut talk = Session::new(host, backend.dialect(), run.timers, OnAsk::Deny);
+    let mut talk = Session::new(host, backend.format(), run.timers, OnAsk::Deny);
     let prompt = launch
         .prompt
         .clone()

@@ -1,0 +1,147 @@
+//! What is said to an agent, as JSON.
+
+use super::super::lines;
+use crate::client::Exchange;
+use crate::conduct::quoted;
+use crate::event::{Block, Content};
+use crate::json::{Out, Raw, Str};
+use crate::launch::{Launch, ServerWords, merged_servers};
+
+/// The version of the protocol that is spoken.
+pub(super) const VERSION: i64 = 1;
+
+/// What is said of us in the handshake. Files and commands are the agent's own business.
+pub(super) const GREETING: &str = concat!(
+    "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false},",
+    "\"clientInfo\":{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"",
+    env!("CARGO_PKG_VERSION"),
+    "\"}}"
+);
+
+/// Who says a message, in the words of a recorder.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Dir {
+    Ours,
+    Agents,
+}
+
+/// Lets the session read a message.
+pub(super) fn tell(dir: Dir, message: &str, exchange: &mut Exchange) {
+    let dir = match dir {
+        Dir::Ours => "c2a",
+        Dir::Agents => "a2c",
+    };
+    exchange
+        .session
+        .extend_from_slice(format!("{{\"dir\":\"{dir}\",\"msg\":{message}}}\n").as_bytes());
+}
+
+/// Says a message to the agent.
+pub(super) fn say(message: &str, exchange: &mut Exchange) {
+    exchange.program.extend_from_slice(message.as_bytes());
+    exchange.program.push(b'\n');
+}
+
+/// A request; the id is written as it stands.
+pub(super) fn request(id: &str, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+/// An answer to one.
+pub(super) fn answer(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// A refusal of one.
+pub(super) fn error(id: &str, code: i32, message: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}",
+        quoted(message)
+    )
+}
+
+/// What an error says.
+pub(super) fn said(error: Raw<'_>) -> String {
+    let text = |value: Option<Raw<'_>>| value.and_then(Raw::string).map(|text| text.unescape().into_owned());
+    let message = text(error.get("message")).unwrap_or_else(|| error.as_str().to_owned());
+    let details = error.get("data").and_then(|data| text(data.get("details")).or_else(|| text(Some(data))));
+    match details.filter(|details| !message.contains(details.as_str())) {
+        Some(details) => format!("{message}: {details}"),
+        None => message,
+    }
+}
+
+/// The block of a prompt, and whether it is an image; `None` if the protocol has no word for it.
+pub(super) fn block(block: Block<'_>) -> Option<(bool, String)> {
+    let mut out = Out::new(None);
+    lines::blocks(Content::Blocks(&[block]), "", "", &mut out);
+    let text = String::from_utf8_lossy(out.written()).into_owned();
+    (!text.is_empty()).then_some((matches!(block, Block::Media(_)), text))
+}
+
+/// The members of a request that opens a session, behind its id: folder, servers, more folders, and what only some agents read.
+pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<String>) -> String {
+    let mut params = format!("\"cwd\":{},\"mcpServers\":[", quoted(launch.cwd.as_deref().unwrap_or("/")));
+    params.push_str(&servers(launch, can, notes).join(","));
+    params.push(']');
+    if !launch.add_dirs.is_empty() {
+        if can.folders {
+            let folders: Vec<String> = launch.add_dirs.iter().map(|folder| quoted(folder)).collect();
+            params.push_str(&format!(",\"additionalDirectories\":[{}]", folders.join(",")));
+        } else {
+            notes.push("the agent works in one folder: those that the host adds are not told".to_owned());
+        }
+    }
+    params
+}
+
+/// The MCP servers of a launch. Those inside the host cannot be reached from here.
+fn servers(launch: &Launch, can: &super::Abilities, notes: &mut Vec<String>) -> Vec<String> {
+    let configs: Vec<&str> = launch.mcp_config.iter().map(String::as_str).collect();
+    let from = launch
+        .format
+        .dialect
+        .program()
+        .map_or(ServerWords::Type, |program| program.traits.servers);
+    let Some((merged, lost)) = merged_servers(&configs, from, ServerWords::Type) else {
+        notes.push("the agent is told no MCP servers: what names them is no JSON object".to_owned());
+        return Vec::new();
+    };
+    notes.extend(lost.map(str::to_owned));
+    let all = Raw::trusted(&merged);
+    let mut list = Vec::new();
+    for (name, server) in all.get("mcpServers").into_iter().flat_map(Raw::members) {
+        let text = |member: &str| server.get(member).and_then(Raw::string);
+        let kind = text("type").map_or("stdio", Str::as_escaped);
+        let name = name.as_escaped();
+        let says = match (text("command"), text("url")) {
+            (Some(command), _) => format!(
+                "\"command\":\"{}\",\"args\":{},\"env\":{}",
+                command.as_escaped(),
+                server.get("args").map_or("[]", Raw::as_str),
+                pairs(server.get("env"))
+            ),
+            (None, Some(url)) if kind == "http" && can.http || kind == "sse" && can.sse => format!(
+                "\"type\":\"{kind}\",\"url\":\"{}\",\"headers\":{}",
+                url.as_escaped(),
+                pairs(server.get("headers"))
+            ),
+            _ => {
+                notes.push(format!("the agent is not told the MCP server {name:?}: it has no way to it"));
+                continue;
+            }
+        };
+        list.push(format!("{{\"name\":\"{name}\",{says}}}"));
+    }
+    list
+}
+
+/// An object as `[{name,value}]`.
+fn pairs(object: Option<Raw<'_>>) -> String {
+    let pairs = object.into_iter().flat_map(Raw::members);
+    let pairs: Vec<String> = pairs
+        .filter_map(|(name, value)| Some((name, value.string()?)))
+        .map(|(name, value)| format!("{{\"name\":\"{}\",\"value\":\"{}\"}}", name.as_escaped(), value.as_escaped()))
+        .collect();
+    format!("[{}]", pairs.join(","))
+}

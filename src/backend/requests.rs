@@ -1,0 +1,358 @@
+//! A program that is spoken to in requests: a [`Client`] holds the conversation; here are its process, its pipes and the clock.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::{Instant, sleep_until};
+
+use super::cli::{died, locate, own_configs};
+use crate::adapters::raw::client::{Client, Exchange, Wait};
+use crate::adapters::raw::codec::{Dialect, Format};
+use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Prompt, PromptSource};
+use crate::adapters::raw::frame::{Line, Lines};
+use crate::adapters::raw::ids;
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::launch::{Launch, Program, Resume};
+use crate::adapters::raw::prompts;
+use crate::agent::redact::arguments;
+use crate::backend::reach::{Behind, Control, Reach, reach};
+use crate::backend::{Backend, Said};
+use crate::child::{Child, Environment, Plan, Steps};
+use crate::session::Timers;
+use crate::status::Failure;
+
+/// The program, and the conversation with it.
+#[derive(Debug)]
+pub struct Requests {
+    dialect: Dialect,
+    host: Dialect,
+    begin: fn(&Launch) -> Box<dyn Client>,
+    client: Box<dyn Client>,
+    program: PathBuf,
+    /// What stands on its command line before what the client says.
+    args: Vec<OsString>,
+    launch: Launch,
+    cwd: PathBuf,
+    env: Environment,
+    child: Option<Child>,
+    /// The beginning of a line.
+    lines: Lines,
+    room: Vec<u8>,
+    /// What the session has not read yet.
+    said: Vec<u8>,
+    /// Why nothing more will come behind that.
+    over: Option<String>,
+    /// The program has been started once: there is no second one.
+    started: bool,
+    closed: bool,
+    /// What is waited for, and since when.
+    waits: Option<(Wait, Instant)>,
+    timers: Timers,
+    /// What the host's names of models are called here.
+    models: BTreeMap<String, String>,
+    /// Daemons of its tools live on.
+    keeps_daemons: bool,
+}
+
+/// What is to be started: the program of a vendor, or any that speaks its protocol, as a command line.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a> {
+    /// The vendor's program, or the file that somebody named.
+    Program(Option<&'a Path>),
+    /// A command: the program and its arguments.
+    Command(&'a [String]),
+}
+
+impl Requests {
+    /// Ready to be started with the first thing that the host says.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn new(dialect: Dialect, start: Start<'_>, launch: &Launch, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
+        let behind = dialect.program().and_then(|program| Some((program, program.traits.client?)));
+        let Some((behind, begin)) = behind else {
+            return Err(Failure::Usage(format!("{} has no program that takes requests", dialect.name())));
+        };
+        let mut env = Environment::default().allow(behind.environment).allow(pass);
+        let (program, args) = match start {
+            Start::Program(path) => {
+                let (program, script) = locate(behind.file, path)?;
+                (program, script.map(OsString::from).into_iter().collect())
+            }
+            Start::Command(words) => {
+                let Some((name, args)) = words.split_first() else {
+                    return Err(Failure::Usage("a command is wanted that starts an agent".to_owned()));
+                };
+                // Whose program it is nobody knows: it may need what any of those does.
+                env = env.allow(Program::backends().flat_map(|program| program.environment));
+                (locate(name, None)?.0, args.iter().map(OsString::from).collect())
+            }
+        };
+        let mut launch = launch.clone();
+        let host = launch.format.dialect;
+        launch.cwd = Some(cwd.display().to_string());
+        launch.prompt = None;
+        own_configs(&mut launch, cwd);
+        // It names its sessions itself: one that was only given an id begins.
+        if matches!(&launch.resume, Resume::Session(id) if ids::is_unused(id)) {
+            launch.resume = Resume::New;
+        }
+        Ok(Self {
+            dialect,
+            host,
+            client: begin(&launch),
+            begin,
+            program,
+            args,
+            launch,
+            cwd: cwd.to_owned(),
+            env,
+            child: None,
+            lines: Lines::new(usize::MAX),
+            room: vec![0; 64 << 10],
+            said: Vec::new(),
+            over: None,
+            started: false,
+            closed: false,
+            waits: None,
+            timers: Timers::default(),
+            models: BTreeMap::new(),
+            keeps_daemons: false,
+        })
+    }
+
+    /// Calls the host's models by other names.
+    #[must_use]
+    pub fn with_models(mut self, models: BTreeMap<String, String>) -> Self {
+        if let Some(name) = self.launch.model.as_ref().and_then(|model| models.get(model)) {
+            self.launch.model = Some(name.clone());
+        }
+        self.models = models;
+        self
+    }
+
+    /// Lets what its tools start in sessions of their own live on.
+    #[must_use]
+    pub const fn keeping_daemons(mut self, keeps: bool) -> Self {
+        self.keeps_daemons = keeps;
+        self
+    }
+
+    /// Waits so long, and leaves longer lines out.
+    #[must_use]
+    pub fn within(mut self, timers: Timers, max_line: usize) -> Self {
+        self.timers = timers;
+        self.lines = Lines::new(max_line);
+        self
+    }
+
+    /// Sees to it that the program runs. What the host says first may say how.
+    fn awake(&mut self, input: &Input<'_>) -> bool {
+        if !std::mem::replace(&mut self.started, true) {
+            if let InputKind::Request(request) = input.kind {
+                self.host.conduct().amend(request, input.fields, &mut self.launch);
+            }
+            self.client = (self.begin)(&self.launch);
+            match self.start() {
+                Ok(child) => {
+                    self.child = Some(child);
+                    self.converse(|client, exchange| client.begin(exchange));
+                }
+                Err(why) => self.over = Some(why),
+            }
+        }
+        self.child.is_some()
+    }
+
+    fn start(&self) -> Result<Child, String> {
+        let args: Vec<OsString> = self
+            .args
+            .iter()
+            .cloned()
+            .chain(self.client.args().into_iter().map(OsString::from))
+            .collect();
+        let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        tracing::info!(program = %self.program.display(), args = ?arguments(&shown).0, "starting");
+        let plan = Plan {
+            env: self.env.clone(),
+            cwd: Some(self.cwd.clone()),
+            keeps_daemons: self.keeps_daemons,
+            ..Plan::new(&self.program)
+        };
+        Child::start(plan.args(args)).map_err(|error| error.to_string())
+    }
+
+    /// Lets the client deal with something, and does what comes of it.
+    fn converse<R>(&mut self, deal: impl FnOnce(&mut dyn Client, &mut Exchange) -> R) -> R {
+        let mut exchange = Exchange::default();
+        let result = deal(self.client.as_mut(), &mut exchange);
+        self.obey(exchange);
+        result
+    }
+
+    fn obey(&mut self, exchange: Exchange) {
+        if let Some(child) = self.child.as_ref().filter(|_| !exchange.program.is_empty()) {
+            // One that has ended says so itself.
+            let _ = child.write(&exchange.program);
+        }
+        self.said.extend_from_slice(&exchange.session);
+        for note in exchange.notes {
+            tracing::warn!("{}: {}", self.program.display(), crate::io::visible(&note));
+        }
+        self.over = self.over.take().or(exchange.over);
+        let now = self.client.waits();
+        if self.waits.map(|(wait, _)| wait) != now {
+            self.waits = now.map(|wait| (wait, Instant::now()));
+        }
+    }
+
+    /// The program wrote this, or, if it is empty, nothing more.
+    fn heard(&mut self, read: usize) {
+        let mut exchange = Exchange::default();
+        let client = self.client.as_mut();
+        let hear = |line: Line<'_>| {
+            match line {
+                Line::Whole(line) => client.hear(line.trim_ascii_end(), &mut exchange),
+                Line::Oversize { bytes, .. } => {
+                    exchange
+                        .notes
+                        .push(format!("a line of {bytes} bytes is longer than --max-line allows, and was left out"));
+                }
+            }
+            true
+        };
+        match read {
+            0 => self.lines.finish(hear),
+            read => self.lines.feed(&self.room[..read], hear),
+        }
+        self.obey(exchange);
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let (wait, since) = self.waits?;
+        let patience = match wait {
+            Wait::Begin => self.timers.start,
+            Wait::Stop => self.timers.control,
+        };
+        since.checked_add(patience)
+    }
+}
+
+#[async_trait(?Send)]
+impl Backend for Requests {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn format(&self) -> Format {
+        self.client.format()
+    }
+
+    fn input(&mut self, input: &Input<'_>) -> bool {
+        if !self.awake(input) {
+            return false;
+        }
+        match input.kind {
+            InputKind::Request(request) if reach(Control::of_host(request.kind), self.host, Behind::Program(self.dialect)).0 != Reach::Passed => {
+                false
+            }
+            InputKind::Chat(chat) => {
+                let mut text = String::new();
+                Str::escape(&prompts::of_chat(chat).unwrap_or_default(), &mut text);
+                let prompt = Prompt {
+                    content: Content::Text(Str::trusted(&text)),
+                    source: PromptSource::Host,
+                };
+                let kind = InputKind::Prompt(&prompt);
+                self.converse(|client, exchange| client.input(&Input { kind, ..*input }, exchange))
+            }
+            InputKind::Request(request) if request.kind == ControlKind::SetModel => {
+                let word = input
+                    .fields
+                    .iter()
+                    .find(|field| field.key.is("model"))
+                    .and_then(|field| field.value.string());
+                let Some(name) = word.and_then(|word| self.models.get(&*word.unescape())) else {
+                    return self.converse(|client, exchange| client.input(input, exchange));
+                };
+                let mut quoted = String::from("\"");
+                Str::escape(name, &mut quoted);
+                quoted.push('"');
+                let mut fields = input.fields.to_vec();
+                for field in fields.iter_mut().filter(|field| field.key.is("model")) {
+                    field.value = Raw::trusted(&quoted);
+                }
+                self.converse(|client, exchange| client.input(&Input { fields: &fields, ..*input }, exchange))
+            }
+            _ => self.converse(|client, exchange| client.input(input, exchange)),
+        }
+    }
+
+    fn takes_changes(&self) -> bool {
+        reach(Control::ChangedArguments, self.host, Behind::Program(self.dialect)).0 == Reach::Passed
+    }
+
+    fn queued(&self) -> usize {
+        self.client.queued() + self.child.as_ref().map_or(0, Child::queued)
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+    }
+
+    async fn read(&mut self, into: &mut Vec<u8>) -> Said {
+        loop {
+            if !self.said.is_empty() {
+                into.append(&mut self.said);
+                return Said::Bytes;
+            }
+            if let Some(why) = self.over.take() {
+                return Said::Over(Some(why));
+            }
+            let Some(child) = &self.child else {
+                if self.closed {
+                    return Said::Over(None);
+                }
+                return std::future::pending().await;
+            };
+            let due = self.due();
+            let read = tokio::select! {
+                biased;
+                read = child.read(&mut self.room) => read.unwrap_or(0),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    self.converse(|client, exchange| client.late(exchange));
+                    continue;
+                }
+            };
+            if read > 0 {
+                self.heard(read);
+                continue;
+            }
+            // It stays ours until all is known: this may be dropped while it waits.
+            let ending = child.ended().await;
+            self.heard(0);
+            let why = died(self.dialect, &self.program, &ending);
+            self.over = self.over.take().or(Some(why));
+            self.child = None;
+        }
+    }
+
+    fn dismiss(&mut self) {
+        if let Some(child) = &self.child {
+            child.close_stdin();
+        }
+    }
+
+    async fn stop(&mut self, dismissed: bool) {
+        if let Some(child) = self.child.take() {
+            let mut steps = Steps::default();
+            if dismissed {
+                steps.close = Duration::ZERO;
+            }
+            child.stop(steps).await;
+        }
+    }
+}
