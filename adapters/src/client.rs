@@ -9,6 +9,7 @@ use std::fmt::Debug;
 
 use crate::codec::Format;
 use crate::event::Input;
+use crate::launch::Launch;
 
 /// The host's side of such a protocol, for one session.
 pub trait Client: Debug {
@@ -37,6 +38,9 @@ pub trait Client: Debug {
     /// How many bytes of what the host said wait here.
     fn queued(&self) -> usize;
 }
+
+/// Begins such a conversation, as a launch wants it.
+pub type Begin = for<'l> fn(&'l Launch) -> Box<dyn Client>;
 
 /// What a program is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

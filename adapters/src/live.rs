@@ -166,6 +166,7 @@ impl Speaker {
         let native = manner.native_tools && tools != to && !tools.vendor().logs.stores_others && !to.vendor().logs.stores_others;
         let duties = Duties {
             tools: native.then(|| Translate::new(tools, to)),
+            live: !same,
             ..Duties::default()
         };
         Self {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
-use crate::adapters::raw::client::{Client, Exchange, Wait};
+use crate::adapters::raw::client::{Begin, Client, Exchange, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
@@ -29,7 +29,7 @@ use crate::status::Failure;
 pub struct Requests {
     dialect: Dialect,
     host: Dialect,
-    begin: fn(&Launch) -> Box<dyn Client>,
+    begin: Begin,
     client: Box<dyn Client>,
     program: PathBuf,
     /// What stands on its command line before what the client says.
@@ -154,6 +154,8 @@ impl Requests {
         if !std::mem::replace(&mut self.started, true) {
             if let InputKind::Request(request) = input.kind {
                 self.host.conduct().amend(request, input.fields, &mut self.launch);
+                let agents = input.fields.iter().find(|field| field.key.is("agents") && !field.value.is_null());
+                self.launch.agents = agents.map(|field| field.value.as_str().to_owned()).or(self.launch.agents.take());
             }
             self.client = (self.begin)(&self.launch);
             match self.start() {

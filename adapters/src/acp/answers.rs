@@ -1,6 +1,7 @@
 //! What was asked, and what is answered.
 
 use super::decode::{Decoder, Line};
+use super::facts::Change;
 use super::fields::knows;
 use super::{MODELS, MODES, RESULT};
 use crate::chat::{FieldList, Members};
@@ -24,6 +25,8 @@ pub(super) struct Question {
     /// For [`Method::Session`]: the folder, and whether what was said in the session is said again.
     pub(super) cwd: String,
     pub(super) replays: bool,
+    /// What is another if it is granted.
+    pub(super) change: Option<Change>,
     /// For [`Method::Permission`]: the call, the answers to choose from, and whether they permit.
     pub(super) call: String,
     pub(super) options: Vec<(String, bool)>,
@@ -47,6 +50,7 @@ impl Question {
             session: String::new(),
             cwd: String::new(),
             replays: false,
+            change: None,
             call: String::new(),
             options: Vec::new(),
         }
@@ -100,6 +104,7 @@ impl Decoder {
             question.session.clone_into(&mut self.session);
         }
         let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
+        let change = question.as_ref().and_then(|question| question.change.clone());
         let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
         let replayed = replays && self.turn.replayed;
         if replayed {
@@ -125,6 +130,9 @@ impl Decoder {
                     kind: Kind::Response(response),
                     fields: line.rest(fields),
                 });
+                if let Some(change) = change.filter(|_| response.ok) {
+                    self.changed(change, &cx, sink);
+                }
             }
         }
         Ok(())
@@ -176,6 +184,7 @@ impl Decoder {
     /// A session was opened. What was said in it before has named it.
     fn opened<'a>(&mut self, mut line: Line<'a>, cwd: String, named: bool, sink: &mut dyn Sink<'a>) {
         let cx = line.cx;
+        let whole = line.message.get("result");
         let mut result = line
             .message
             .take("result", &cx)
@@ -205,8 +214,10 @@ impl Decoder {
             cwd: (!cwd.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&cwd))),
             model: model.or_else(|| chosen("model")),
             permission_mode: permission_mode.or_else(|| chosen("mode")),
+            agents: self.agents(&cx),
             ..Session::default()
         });
+        self.facts.opened(whole, session);
         result.pour(RESULT, knows, &mut fields);
         self.cwd = cwd;
         let origin = self.origin_of(&line);
@@ -354,6 +365,13 @@ impl<'a> Ends<'a> {
         // The message says nothing where the details do.
         let details = data.and_then(|data| data.get("details")).and_then(Raw::string);
         let message = members.get("message").and_then(Raw::string);
+        let plain = message.and_then(|message| message.as_escaped().strip_prefix("Internal error: "));
+        if let Some(plain) = plain {
+            // The number says that already.
+            members.word("message", cx);
+            self.error = Some(Str::trusted(plain));
+            return members.pour(At::Part("/error"), knows, fields);
+        }
         self.error = match details.filter(|_| message.is_some_and(|message| message.is("Internal error"))) {
             Some(details) => Some(details),
             None => members.text("message", cx),

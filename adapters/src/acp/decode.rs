@@ -2,6 +2,7 @@
 
 use super::answers::{Asked, Method, Question};
 use super::calls::Calls;
+use super::facts::{Known, declared};
 use super::fields::knows;
 use super::{PARAMS, RECORDED, TOOL_CALL};
 use crate::chat::{FieldList, Members};
@@ -25,6 +26,7 @@ pub struct Decoder {
     /// The session that the last message named.
     pub(super) session: String,
     pub(super) cwd: String,
+    pub(super) facts: Known,
     /// Prompts that have no outcome yet.
     pub(super) turns: u32,
     pub(super) turn: Turn,
@@ -337,6 +339,12 @@ impl Decoder {
         question.replays = matches!(&*name, "session/load" | "session/resume");
         if let Some(cwd) = line.params.get("cwd").and_then(Raw::string).filter(|_| opens && by_host) {
             cwd.as_escaped().clone_into(&mut question.cwd);
+        }
+        if by_host {
+            question.change = self.facts.change(&name, &line);
+            if opens {
+                self.facts.agents = declared(&line);
+            }
         }
         if let Some(trace) = cx.trace.filter(|_| opens) {
             trace.merged("the folder is told with the session, when it is open");

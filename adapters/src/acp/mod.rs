@@ -10,6 +10,7 @@ mod calls;
 mod client;
 mod decode;
 mod encode;
+mod facts;
 pub(crate) mod fields;
 mod front;
 mod lines;

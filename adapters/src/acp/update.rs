@@ -5,6 +5,7 @@ use super::answers::{Ends, read_usage};
 use super::calls::Step;
 use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
+use crate::blocks::api_error;
 use crate::chat::Members;
 use crate::codec::Cx;
 use crate::event::{
@@ -114,6 +115,22 @@ impl Decoder {
             let blocks = cx.list(&[block]);
             return self.reply(news, blocks, sink);
         };
+        if !thinking && self.turn.open.is_none() && api_error::status(text.as_escaped()).is_some() {
+            // Those are no words of the model's.
+            self.begin_said(origin, &cx, sink);
+            self.begin_round(origin, sink);
+            let reply = cx.keep(Reply {
+                blocks: cx.list(&[block]),
+                error: Some(Str::trusted(api_error::word(text.as_escaped()))),
+                ..Reply::default()
+            });
+            sink.event(&Event {
+                origin,
+                kind: Kind::Reply(reply),
+                fields: news.rest(),
+            });
+            return Ok(());
+        }
         let usage = news.update.get("_meta").and_then(|meta| meta.get("usage"));
         if let Some(usage) = usage.filter(|usage| text.is_empty() && usage.shape() == Some(Shape::Object)) {
             // Qwen Code says so what the model call took.

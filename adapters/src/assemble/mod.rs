@@ -29,6 +29,8 @@ pub struct Duties {
     pub tools: Option<Translate>,
     /// Calls that never got a result get one that says so.
     pub repair: bool,
+    /// Calls that a stopped turn leaves without a result get one: hosts wait for it.
+    pub live: bool,
     /// What is answered on the control channel is in another dialect's words.
     pub foreign: bool,
     /// What was stored goes back to where it comes from: an outcome that was made up for it stays away, if it is not to be repaired.

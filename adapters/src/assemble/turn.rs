@@ -3,7 +3,7 @@
 use super::{Assembler, Desk, Down, Duties};
 use crate::codec::Encode;
 use crate::event::{
-    Block, Content, Event, Fate, Kind, Origin, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
+    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::reshaped::Made;
@@ -239,9 +239,14 @@ impl Assembler {
 
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
         self.settle(outcome.origin, down);
-        if self.duties.repair {
+        let stopped = matches!(outcome.kind, Kind::Outcome(o) if o.kind == OutcomeKind::Cancelled);
+        if self.duties.repair || self.duties.live && stopped {
             for (at, call) in self.calls.unresolved() {
-                let text = Str::trusted("The tool call was interrupted: the log holds no result for it.");
+                let text = Str::trusted(if self.duties.repair {
+                    "The tool call was interrupted: the log holds no result for it."
+                } else {
+                    "The tool call was interrupted."
+                });
                 let id = Str::trusted(&call.id);
                 let result = ToolResult {
                     call: id,

@@ -128,6 +128,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
         body
     };
     let duties = Duties {
+        live: false,
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands).for_store(options.to.is_store())),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
         repair: options.repair,

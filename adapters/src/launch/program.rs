@@ -1,8 +1,8 @@
 //! What a vendor says of its program.
 
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
-use super::{ArgError, Launch, PermissionMode, PromptBy};
-use crate::client::Client;
+use super::{ArgError, PermissionMode, PromptBy};
+use crate::client::Begin;
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
 use crate::front::{Front, Setup};
@@ -110,8 +110,8 @@ pub struct Traits {
     pub holds_sessions: bool,
     /// Such a program of many sessions.
     pub front: Option<fn(Setup) -> Box<dyn Front>>,
-    /// Behind us it is spoken to in requests ([`Client`]), for as long as a session; the launch says how its host wants it.
-    pub client: Option<fn(&Launch) -> Box<dyn Client>>,
+    /// Behind us it is spoken to in requests ([`Client`](crate::client::Client)), for as long as a session; the launch says how its host wants it.
+    pub client: Option<Begin>,
     /// It is not one program but any that speaks its language: behind this word and a colon stands the command that starts one.
     pub command: Option<&'static str>,
     /// The word that means the latest session where the flag that goes on with one wants to be told which.

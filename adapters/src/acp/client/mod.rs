@@ -69,7 +69,7 @@ enum Asked {
     /// At the beginning: another mode, another model.
     Set(&'static str),
     Prompt,
-    /// What the host wants, under the id that it gave it.
+    /// What the host wants, under the id that it gave it, as JSON.
     Host(String),
 }
 
@@ -81,6 +81,8 @@ struct Abilities {
     list: bool,
     fork: bool,
     folders: bool,
+    /// It reads what only Claude Code's agent has words for.
+    claude: bool,
     image: bool,
     http: bool,
     sse: bool,
@@ -242,8 +244,10 @@ impl Conversation {
             None if is_mode => return false,
             None => return refused(id, "the agent gives no choice of models", exchange),
         };
-        let asked = Asked::Host(id.as_escaped().to_owned());
-        self.ask(set.0, &set.1, asked, exchange);
+        // The session knows it by the id that the host gave it.
+        let id = format!("\"{}\"", id.as_escaped());
+        tell(Dir::Ours, &words::request(&id, set.0, &set.1), exchange);
+        self.ask(set.0, &set.1, Asked::Host(id), exchange);
         true
     }
 
@@ -375,8 +379,8 @@ impl Conversation {
             }
             Asked::Host(id) => {
                 let message = match error {
-                    Some(error) => words::error(&format!("\"{id}\""), -32602, &words::said(error)),
-                    None => words::answer(&format!("\"{id}\""), result.as_str()),
+                    Some(error) => words::error(&id, -32602, &words::said(error)),
+                    None => words::answer(&id, result.as_str()),
                 };
                 tell(Dir::Agents, &message, exchange);
             }

@@ -38,6 +38,7 @@ impl Conversation {
                         .notes
                         .push(format!("the agent does not take the {what} that its host wants: {why}"));
                 }
+                tell(Dir::Agents, text, exchange);
                 self.set(exchange);
             }
             (Asked::Prompt | Asked::Host(_), _) => {}
@@ -75,6 +76,7 @@ impl Conversation {
             list: inside(sessions, "list"),
             fork: inside(sessions, "fork"),
             folders: inside(sessions, "additionalDirectories"),
+            claude: inside(part("_meta"), "claudeCode"),
             image: inside(part("promptCapabilities"), "image"),
             http: inside(servers, "http"),
             sse: inside(servers, "sse"),
@@ -174,7 +176,10 @@ impl Conversation {
         self.stage = Stage::Set;
         if let Some(mode) = self.launch.permission {
             match self.mode_for(mode) {
-                Ok(Some((method, params))) => drop(self.ask(method, &params, Asked::Set("mode"), exchange)),
+                Ok(Some((method, params))) => {
+                    let message = self.ask(method, &params, Asked::Set("mode"), exchange);
+                    tell(Dir::Ours, &message, exchange);
+                }
                 Ok(None) => {}
                 // Who wants that nothing changes must not get something else.
                 Err(why) if mode == PermissionMode::Plan => return self.end(why, exchange),
@@ -186,9 +191,10 @@ impl Conversation {
                 exchange
                     .notes
                     .push(format!("the agent gives no choice of models: it is not told {model:?}"));
-            } else if !self.models.is(&model) {
+            } else if !self.models.is(&model) && !self.can.claude {
                 let (method, params) = self.set_model(&model);
-                self.ask(method, &params, Asked::Set("model"), exchange);
+                let message = self.ask(method, &params, Asked::Set("model"), exchange);
+                tell(Dir::Ours, &message, exchange);
             }
         }
         self.set(exchange);

@@ -4,8 +4,8 @@ use super::super::lines;
 use crate::client::Exchange;
 use crate::conduct::quoted;
 use crate::event::{Block, Content};
-use crate::json::{Out, Raw, Str};
-use crate::launch::{Launch, ServerWords, merged_servers};
+use crate::json::{Out, Raw, Shape, Str};
+use crate::launch::{Launch, ServerWords, Text, merged_servers};
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: i64 = 1;
@@ -92,7 +92,41 @@ pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<S
             notes.push("the agent works in one folder: those that the host adds are not told".to_owned());
         }
     }
+    params.push_str(&meta(launch, can));
     params
+}
+
+/// What the protocol has no word for, in the form in which some agents take it: the system prompt, and the options of Claude Code's agent, for hosts
+/// that speak of tools and agents in Claude Code's words.
+fn meta(launch: &Launch, can: &super::Abilities) -> String {
+    let text = |text: &Option<Text>| match text {
+        Some(Text::Here(text)) => Some(text.clone()),
+        Some(Text::File(_)) | None => None,
+    };
+    let list = |words: &[String]| format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(","));
+    let mut meta = Vec::new();
+    match (&text(&launch.system.replace), &text(&launch.system.append)) {
+        (Some(prompt), None) => meta.push(format!("\"systemPrompt\":{}", quoted(prompt))),
+        (Some(prompt), Some(more)) => meta.push(format!("\"systemPrompt\":{}", quoted(&format!("{prompt}\n\n{more}")))),
+        (None, Some(more)) => meta.push(format!("\"systemPrompt\":{{\"append\":{}}}", quoted(more))),
+        (None, None) => {}
+    }
+    if can.claude {
+        let own = launch.format.dialect.name() == "claude";
+        let object = |json: &&String| Raw::trusted(json).check().is_ok() && Raw::trusted(json).shape() == Some(Shape::Object);
+        let options = [
+            ("model", launch.model.as_deref().map(quoted)),
+            ("settingSources", launch.setting_sources.as_deref().map(list)),
+            ("tools", launch.tools.as_deref().filter(|_| own).map(list)),
+            ("disallowedTools", Some(&launch.disallowed_tools[..]).filter(|tools| own && !tools.is_empty()).map(list)),
+            ("agents", launch.agents.as_ref().filter(|_| own).filter(object).cloned()),
+        ];
+        let options: Vec<String> = options.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?))).collect();
+        if !options.is_empty() {
+            meta.push(format!("\"claudeCode\":{{\"options\":{{{}}}}}", options.join(",")));
+        }
+    }
+    if meta.is_empty() { String::new() } else { format!(",\"_meta\":{{{}}}", meta.join(",")) }
 }
 
 /// The MCP servers of a launch. Those inside the host cannot be reached from here.
