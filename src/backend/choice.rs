@@ -15,8 +15,8 @@ pub enum Choice {
     Demo,
     /// Another agent's program.
     Cli(Dialect, Option<PathBuf>),
-    /// Any program that speaks this protocol, by the command that starts it.
-    Command(Dialect, String),
+    /// Any program that speaks this protocol, by the words of the command that starts it.
+    Command(Dialect, Vec<String>),
     /// The built-in agent, with a model behind this API.
     Model(Api),
 }
@@ -48,8 +48,8 @@ impl Choice {
         }
         for (word, program) in Program::commands() {
             if let Some(command) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(':')) {
-                command_words(command).map_err(|why| format!("{text}: {why}"))?;
-                return Ok(Self::Command(program.dialect, command.to_owned()));
+                let words = command_words(command).map_err(|why| format!("{text}: {why}"))?;
+                return Ok(Self::Command(program.dialect, words));
             }
         }
         Err(format!("{text:?} is no back end; there are {}", choices()))
@@ -62,6 +62,12 @@ impl Choice {
         match self {
             Self::Replay(path) => Self::Replay(absolute(path)),
             Self::Cli(dialect, Some(path)) if path.to_string_lossy().contains('/') => Self::Cli(dialect, Some(absolute(path))),
+            Self::Command(dialect, mut words) => {
+                if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
+                    *program = absolute(PathBuf::from(&*program)).display().to_string();
+                }
+                Self::Command(dialect, words)
+            }
             other => other,
         }
     }
@@ -100,7 +106,8 @@ impl std::fmt::Display for Choice {
             Self::Model(api) => write!(f, "model:{}", api.name()),
             Self::Command(dialect, command) => {
                 let word = dialect.program().and_then(|program| program.traits.command);
-                write!(f, "{}:{command}", word.unwrap_or_else(|| dialect.name()))
+                let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+                write!(f, "{}:{}", word.unwrap_or_else(|| dialect.name()), words.join(" "))
             }
             Self::Cli(dialect, path) => {
                 let name = dialect.program().and_then(|program| program.backend.first()).copied();
@@ -127,7 +134,7 @@ fn choices() -> String {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn command_words(command: &str) -> Result<Vec<String>, String> {
+fn command_words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = command.chars();
@@ -162,6 +169,16 @@ pub fn command_words(command: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// A word of a command as [`command_words`] reads it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./=:@%+,~".contains(letter);
+    match word {
+        word if !word.is_empty() && word.chars().all(plain) => word.to_owned(),
+        word if !word.contains('\'') => format!("'{word}'"),
+        word => format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
 /// What the programs are called that can be started behind us.
 fn programs() -> impl Iterator<Item = &'static str> {
     Program::backends().filter_map(|program| program.backend.first().copied())
@@ -174,4 +191,54 @@ pub fn no_backend() -> String {
          OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {}",
         choices()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_words_as_a_shell_would_divide_them() {
+        for (command, words) in [
+            ("agent", &["agent"][..]),
+            ("  npx  -y @a/b ", &["npx", "-y", "@a/b"]),
+            (r#"'a b' "c \" d\e" f\ g '' $HOME;x"#, &["a b", r#"c " d\e"#, "f g", "", "$HOME;x"]),
+            (r#"a"b"'c'"#, &["abc"]),
+        ] {
+            assert_eq!(command_words(command).unwrap(), words, "{command}");
+        }
+        for (command, why) in [
+            ("", "is wanted"),
+            ("   ", "is wanted"),
+            ("''", "is wanted"),
+            ("a 'b", "no end"),
+            ("a \"b", "no end"),
+            ("a\\", "backslash"),
+        ] {
+            assert!(command_words(command).unwrap_err().contains(why), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_chosen_is_read_as_it_is_written() {
+        for text in [
+            "demo",
+            "replay:a b.jsonl",
+            "cli:claude=/x",
+            "model:openai",
+            "acp:agent --acp",
+            r#"acp:agent 'a b' "it's \"so\" \\" ''"#,
+        ] {
+            let choice = Choice::read(text).unwrap();
+            assert_eq!(choice.to_string(), text);
+        }
+        assert!(Choice::read("acp:").unwrap_err().contains("a command is wanted"));
+        assert!(Choice::read("what").unwrap_err().contains("acp:COMMAND"));
+        let choice = Choice::read("acp:./agent x/y").unwrap().absolute();
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            choice.to_string(),
+            format!("acp:{} x/y", quoted(&here.join("agent").display().to_string()))
+        );
+    }
 }

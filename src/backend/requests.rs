@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cli::{died, locate, own_configs};
 use crate::adapters::raw::client::{Begin, Client, Exchange, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
-use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Prompt, PromptSource};
+use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::{Raw, Str};
@@ -149,6 +149,29 @@ impl Requests {
         self
     }
 
+    /// Opens a session and leaves it: whether somebody is there who can be asked.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn probe(mut self) -> Result<(), String> {
+        self.awake(&Input {
+            origin: Origin::default(),
+            kind: InputKind::KeepAlive,
+            fields: &[],
+        });
+        let mut said = Vec::new();
+        let why = loop {
+            if self.over.is_none() && self.client.waits() != Some(Wait::Begin) {
+                break None;
+            }
+            if let Said::Over(why) = self.read(&mut said).await {
+                break why;
+            }
+        };
+        self.stop(false).await;
+        why.map_or(Ok(()), Err)
+    }
+
     /// Sees to it that the program runs. What the host says first may say how.
     fn awake(&mut self, input: &Input<'_>) -> bool {
         if !std::mem::replace(&mut self.started, true) {
@@ -236,7 +259,8 @@ impl Requests {
     fn due(&self) -> Option<Instant> {
         let (wait, since) = self.waits?;
         let patience = match wait {
-            Wait::Begin => self.timers.start,
+            // Sooner than the session, which sees only that nobody speaks.
+            Wait::Begin => self.timers.start - self.timers.start / 10,
             Wait::Stop => self.timers.control,
         };
         since.checked_add(patience)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::launch::Program;
+use agentglot_adapters::raw::launch::{Launch, Program};
 use serde_json::{Value, json};
 
 use super::print;
@@ -13,6 +13,7 @@ use crate::agent::redact::is_secret_name;
 use crate::backend::choice::{Choice, no_backend};
 use crate::backend::cli::{is_script, version};
 use crate::backend::model::{Api, Client, Endpoint};
+use crate::backend::requests::{Requests, Start};
 use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone};
@@ -75,6 +76,7 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());
             }
         }
+        Some(Choice::Command(dialect, command)) => problems.extend(runtime.block_on(agent(*dialect, command, &cwd, &pass_env, probe))),
         Some(Choice::Replay(path)) if !path.is_file() => problems.push(format!("{}: there is no such log", path.display())),
         _ => {}
     }
@@ -100,6 +102,16 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     let text = if json { report.json() } else { visible(&report.text()).into_owned() };
     print(clean(&text).as_bytes())?;
     Ok(status)
+}
+
+/// Why the agent behind a command could not be used. With `probe` a session is opened with it.
+async fn agent(dialect: Dialect, command: &[String], cwd: &Path, pass: &[String], probe: bool) -> Option<String> {
+    let launch = Launch::new(Dialect::CANONICAL);
+    let found = Requests::new(dialect, Start::Command(command), &launch, cwd, pass).map_err(|failure| failure.to_string());
+    match found {
+        Ok(agent) if probe => agent.probe().await.err(),
+        found => found.err(),
+    }
 }
 
 /// Looks a program up and asks it for its version.

@@ -185,6 +185,12 @@ impl Key {
                 let (name, _) = text.split_once('=').unwrap_or((&text, ""));
                 format!("{name}={}", absolute(path, &program.to_string_lossy()))
             }
+            Ok(Choice::Command(dialect, mut words)) if self.name == "backend" => {
+                if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
+                    *program = absolute(path, program);
+                }
+                Choice::Command(dialect, words).to_string()
+            }
             _ => text,
         })
     }

@@ -86,6 +86,8 @@ mod rfc_requests;
 #[cfg(unix)]
 mod run_acp;
 #[cfg(target_os = "linux")]
+mod run_acp_agent;
+#[cfg(target_os = "linux")]
 mod run_acp_faults;
 #[cfg(unix)]
 mod run_asks;

@@ -118,6 +118,8 @@ impl Decoder {
             Some(Method::Prompt) | None if line.message.get("error").is_some() && (method.is_some() || self.is_unasked()) => {
                 self.prompt_answer(line, sink);
             }
+            // One that is loaded need not say more than that.
+            Some(Method::Session) if replays && result.is_some_and(Raw::is_null) => self.opened(line, cwd, replayed, sink),
             Some(Method::Session) | None if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) => {
                 self.opened(line, cwd, replayed, sink);
             }
@@ -368,7 +370,13 @@ impl<'a> Ends<'a> {
         let plain = message.and_then(|message| message.as_escaped().strip_prefix("Internal error: "));
         if let Some(plain) = plain {
             // The number says that already.
-            members.word("message", cx);
+            let plain = cx.arena.alloc_str(plain);
+            if let Some(whole) = members.text("message", cx) {
+                cx.stands_for(plain, whole.as_escaped());
+                if let Some(trace) = cx.trace {
+                    trace.renamed(whole.as_escaped(), "that the error is internal, its number says");
+                }
+            }
             self.error = Some(Str::trusted(plain));
             return members.pour(At::Part("/error"), knows, fields);
         }

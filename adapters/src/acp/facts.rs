@@ -89,5 +89,9 @@ pub(super) fn declared(line: &Line<'_>) -> String {
         .flat_map(Raw::members)
         .map(|(name, _)| format!("\"{}\"", name.as_escaped()))
         .collect();
-    if names.is_empty() { String::new() } else { format!("[{}]", names.join(",")) }
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", names.join(","))
+    }
 }

@@ -29,7 +29,16 @@ impl Encoder {
                 out.unchecked(line);
                 out.lit("\n");
             }
+            // Facts that changed follow from what was granted.
+            Kind::Session(_) if fields.is_empty() => {}
             Kind::Session(session) => opened(session, fields, out),
+            // What is no word of the model's came as one all the same.
+            Kind::Reply(reply) if reply.error.is_some() && matches!(reply.blocks, [Block::Text { .. }]) => {
+                begin_news(event.origin, "agent_message_chunk", fields, out);
+                out.lit(",\"content\":");
+                blocks(Content::Blocks(reply.blocks), out);
+                end_news(fields, &[], out);
+            }
             Kind::Prompt(prompt) => self.own_prompt(event.origin, prompt, fields, out),
             Kind::Delta(delta) => {
                 let (word, text) = match delta.piece {

@@ -3,7 +3,8 @@
 use super::{Assembler, Desk, Down, Duties};
 use crate::codec::Encode;
 use crate::event::{
-    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
+    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
+    ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::reshaped::Made;

@@ -61,6 +61,7 @@ Back ends:
   demo                                   a small session inside the program: no key, no network
   replay:FILE                            a recorded log of any dialect answers, prompt by prompt
   cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
+  acp:COMMAND                            any agent of the Agent Client Protocol answers: `acp:gemini --acp`, `acp:claude-agent-acp`
   model:openai|anthropic                 the built-in agent answers, with a model behind this API; OPENAI_BASE_URL, OPENAI_API_KEY and
                                          OPENAI_MODEL (or ANTHROPIC_…) say which
 
@@ -196,7 +197,7 @@ pub enum TrustBy {
 /// What a stand-in needs to know besides its program's own arguments.
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
-    /// Who answers: demo, replay:FILE, cli:NAME[=PATH], model:openai|anthropic
+    /// Who answers: demo, replay:FILE, cli:NAME[=PATH], acp:COMMAND, model:openai|anthropic
     #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::backend::choice::Choice::read)]
     pub backend: Option<crate::backend::choice::Choice>,
     /// What to do with permission questions that the host (the program that starts us) cannot answer: deny them, allow the tools of a

@@ -13,7 +13,7 @@ use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
 use crate::agent::{Parts, mcp};
 use crate::backend::agent::Builtin;
-use crate::backend::choice::{Choice, command_words};
+use crate::backend::choice::Choice;
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
@@ -72,10 +72,7 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
         Choice::Cli(dialect, path) if dialect.program().is_some_and(|program| program.traits.client.is_some()) => {
             requests(run, *dialect, Start::Program(path.as_deref()), launch, cwd)
         }
-        Choice::Command(dialect, command) => {
-            let words = command_words(command).map_err(Failure::Usage)?;
-            requests(run, *dialect, Start::Command(&words), launch, cwd)
-        }
+        Choice::Command(dialect, command) => requests(run, *dialect, Start::Command(command), launch, cwd),
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
             Ok(Box::new(

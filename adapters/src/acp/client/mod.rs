@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use modes::Choice;
 use words::{Dir, say, tell};
 
+use super::facts::Change;
 use crate::client::{Client, Exchange, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
@@ -67,11 +68,14 @@ enum Asked {
     /// A session, by this method.
     Open(&'static str),
     /// At the beginning: another mode, another model.
-    Set(&'static str),
+    Set(Change),
     Prompt,
-    /// What the host wants, under the id that it gave it, as JSON.
-    Host(String),
+    /// The same for the host, under the id that it gave it, as JSON.
+    Host(String, Change),
 }
+
+/// A request that changes a session, its parameters, and what they change.
+type Set = (&'static str, String, Change);
 
 /// What an agent says that it can do.
 #[derive(Debug, Default)]
@@ -234,7 +238,7 @@ impl Conversation {
             }
             return false;
         }
-        let set = match mode {
+        let (method, params, change) = match mode {
             Some(mode) => match self.mode_for(mode) {
                 Ok(Some(set)) => set,
                 Ok(None) => return false,
@@ -246,31 +250,43 @@ impl Conversation {
         };
         // The session knows it by the id that the host gave it.
         let id = format!("\"{}\"", id.as_escaped());
-        tell(Dir::Ours, &words::request(&id, set.0, &set.1), exchange);
-        self.ask(set.0, &set.1, Asked::Host(id), exchange);
+        tell(Dir::Ours, &words::request(&id, method, &params), exchange);
+        self.ask(method, &params, Asked::Host(id, change), exchange);
         true
     }
 
     /// What sets this mode; nothing if what the agent does now comes to the same because its questions are answered for it.
-    fn mode_for(&self, mode: PermissionMode) -> Result<Option<(&'static str, String)>, String> {
+    fn mode_for(&self, mode: PermissionMode) -> Result<Option<Set>, String> {
         use PermissionMode::{Ask, Bypass, DontAsk};
         let asks = || self.modes.of_mode(Ask).filter(|_| matches!(mode, Ask | Bypass | DontAsk));
         match self.modes.of_mode(mode).or_else(asks) {
             Some(word) if self.modes.is(word) => Ok(None),
-            Some(word) => Ok(Some(self.in_session(self.modes.set(("session/set_mode", "modeId"), word)))),
+            Some(word) => {
+                let (method, params) = self.modes.set(("session/set_mode", "modeId"), word);
+                Ok(Some((method, self.in_session(&params), Change::Mode(word.to_owned()))))
+            }
             None if matches!(mode, Ask | Bypass | DontAsk) => Ok(None),
             None => Err(format!("the agent has no mode that means {mode:?}")),
         }
     }
 
-    fn set_model(&self, plain: &str) -> (&'static str, String) {
+    fn set_model(&self, plain: &str) -> Set {
         let mut word = String::new();
         Str::escape(plain, &mut word);
-        self.in_session(self.models.set(("session/set_model", "modelId"), &word))
+        let (method, params) = self.models.set(("session/set_model", "modelId"), &word);
+        (method, self.in_session(&params), Change::Model(word))
     }
 
-    fn in_session(&self, (method, params): (&'static str, String)) -> (&'static str, String) {
-        (method, format!("{{\"sessionId\":\"{}\",{params}}}", self.session))
+    fn in_session(&self, params: &str) -> String {
+        format!("{{\"sessionId\":\"{}\",{params}}}", self.session)
+    }
+
+    /// The agent has granted it.
+    fn changed(&mut self, change: Change) {
+        match change {
+            Change::Mode(mode) => self.modes.is_now(&mode),
+            Change::Model(model) => self.models.is_now(&model),
+        }
     }
 
     /// The host answers a question. Returns whether it is one of the agent's.
@@ -350,7 +366,11 @@ impl Conversation {
         }
         let update = params.get("update");
         if let Some(mode) = update.and_then(|update| update.get("currentModeId")).and_then(Raw::string) {
-            self.modes.is_now(mode);
+            self.modes.is_now(mode.as_escaped());
+        }
+        if let Some(update) = update {
+            self.modes.hear(update, "mode");
+            self.models.hear(update, "model");
         }
         tell(Dir::Agents, text, exchange);
     }
@@ -377,10 +397,13 @@ impl Conversation {
                 tell(Dir::Agents, text, exchange);
                 self.next(exchange);
             }
-            Asked::Host(id) => {
+            Asked::Host(id, change) => {
                 let message = match error {
                     Some(error) => words::error(&id, -32602, &words::said(error)),
-                    None => words::answer(&id, result.as_str()),
+                    None => {
+                        self.changed(change);
+                        words::answer(&id, result.as_str())
+                    }
                 };
                 tell(Dir::Agents, &message, exchange);
             }

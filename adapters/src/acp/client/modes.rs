@@ -1,6 +1,6 @@
 //! The modes and models of a session, as its agent lists them.
 
-use crate::json::{Raw, Str};
+use crate::json::Raw;
 use crate::launch::PermissionMode;
 
 /// What agents call their modes. The protocol leaves the names to them.
@@ -43,8 +43,7 @@ impl Choice {
             current: word(older.and_then(|older| older.get(current))),
             option: None,
         };
-        let is = |option: &Raw<'_>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
-        let option = result.get("configOptions").into_iter().flat_map(Raw::elements).find(is);
+        let option = option(result, category);
         // A request of its own is what more agents know.
         if let Some(option) = option.filter(|_| choice.words.is_empty()) {
             choice.words = values(option.get("options"));
@@ -54,9 +53,16 @@ impl Choice {
         choice
     }
 
-    /// The agent says which one it is now.
-    pub(super) fn is_now(&mut self, word: Str<'_>) {
-        word.as_escaped().clone_into(&mut self.current);
+    /// It is this one now.
+    pub(super) fn is_now(&mut self, word: &str) {
+        word.clone_into(&mut self.current);
+    }
+
+    /// The agent says anew what can be set.
+    pub(super) fn hear(&mut self, news: Raw<'_>, category: &str) {
+        if let Some(current) = option(news, category).and_then(|option| option.get("currentValue")?.string()) {
+            self.is_now(current.as_escaped());
+        }
     }
 
     pub(super) fn is(&self, word: &str) -> bool {
@@ -81,6 +87,12 @@ impl Choice {
             None => (own.0, format!("\"{}\":\"{value}\"", own.1)),
         }
     }
+}
+
+/// The option of a category.
+fn option<'a>(from: Raw<'a>, category: &str) -> Option<Raw<'a>> {
+    let is = |option: &Raw<'_>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
+    from.get("configOptions")?.elements().find(is)
 }
 
 /// The values of an option: groups of them may stand in between.

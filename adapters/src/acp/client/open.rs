@@ -2,7 +2,7 @@
 
 use super::modes::Choice;
 use super::words::{self, Dir, tell};
-use super::{Abilities, Asked, Conversation, Stage};
+use super::{Abilities, Asked, Change, Conversation, Stage};
 use crate::client::Exchange;
 use crate::conduct::quoted;
 use crate::json::{Raw, Str};
@@ -32,16 +32,19 @@ impl Conversation {
             (Asked::Open("session/new"), Some(why)) => self.end(format!("the agent begins no session: {why}"), exchange),
             (Asked::Open(_), Some(why)) => self.not_found(code, &why, exchange),
             (Asked::Open(_), None) => self.opened(text, result, exchange),
-            (Asked::Set(what), why) => {
-                if let Some(why) = why {
-                    exchange
-                        .notes
-                        .push(format!("the agent does not take the {what} that its host wants: {why}"));
-                }
+            (Asked::Set(change), None) => {
+                self.changed(change);
                 tell(Dir::Agents, text, exchange);
                 self.set(exchange);
             }
-            (Asked::Prompt | Asked::Host(_), _) => {}
+            (Asked::Set(Change::Mode(word) | Change::Model(word)), Some(why)) => {
+                exchange
+                    .notes
+                    .push(format!("the agent does not take {word:?}, which its host wants: {why}"));
+                tell(Dir::Agents, text, exchange);
+                self.set(exchange);
+            }
+            (Asked::Prompt | Asked::Host(..), _) => {}
         }
     }
 
@@ -176,8 +179,8 @@ impl Conversation {
         self.stage = Stage::Set;
         if let Some(mode) = self.launch.permission {
             match self.mode_for(mode) {
-                Ok(Some((method, params))) => {
-                    let message = self.ask(method, &params, Asked::Set("mode"), exchange);
+                Ok(Some((method, params, change))) => {
+                    let message = self.ask(method, &params, Asked::Set(change), exchange);
                     tell(Dir::Ours, &message, exchange);
                 }
                 Ok(None) => {}
@@ -192,8 +195,8 @@ impl Conversation {
                     .notes
                     .push(format!("the agent gives no choice of models: it is not told {model:?}"));
             } else if !self.models.is(&model) && !self.can.claude {
-                let (method, params) = self.set_model(&model);
-                let message = self.ask(method, &params, Asked::Set("model"), exchange);
+                let (method, params, change) = self.set_model(&model);
+                let message = self.ask(method, &params, Asked::Set(change), exchange);
                 tell(Dir::Ours, &message, exchange);
             }
         }

@@ -118,15 +118,25 @@ fn meta(launch: &Launch, can: &super::Abilities) -> String {
             ("model", launch.model.as_deref().map(quoted)),
             ("settingSources", launch.setting_sources.as_deref().map(list)),
             ("tools", launch.tools.as_deref().filter(|_| own).map(list)),
-            ("disallowedTools", Some(&launch.disallowed_tools[..]).filter(|tools| own && !tools.is_empty()).map(list)),
+            (
+                "disallowedTools",
+                Some(&launch.disallowed_tools[..]).filter(|tools| own && !tools.is_empty()).map(list),
+            ),
             ("agents", launch.agents.as_ref().filter(|_| own).filter(object).cloned()),
         ];
-        let options: Vec<String> = options.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?))).collect();
+        let options: Vec<String> = options
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?)))
+            .collect();
         if !options.is_empty() {
             meta.push(format!("\"claudeCode\":{{\"options\":{{{}}}}}", options.join(",")));
         }
     }
-    if meta.is_empty() { String::new() } else { format!(",\"_meta\":{{{}}}", meta.join(",")) }
+    if meta.is_empty() {
+        String::new()
+    } else {
+        format!(",\"_meta\":{{{}}}", meta.join(","))
+    }
 }
 
 /// The MCP servers of a launch. Those inside the host cannot be reached from here.
