@@ -209,7 +209,7 @@ fn an_agent_that_does_not_behave_ends_its_turn_once() {
         (
             vec!["pid pids", "read", GREETED, "read", OPENED, "read", &partial, "die KILL"],
             &[],
-            "was killed by SIGKILL",
+            "was ended by signal 9 (SIGKILL)",
         ),
         (
             vec![
