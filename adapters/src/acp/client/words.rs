@@ -93,6 +93,16 @@ pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<S
         }
     }
     params.push_str(&meta(launch, can));
+    let unsaid = [
+        (launch.json_schema.is_some(), "json_schema"),
+        (launch.settings.is_some(), "settings"),
+        (launch.max_budget_usd.is_some(), "max_budget_usd"),
+        (launch.effort.is_some(), "effort"),
+        (launch.session_id.is_some(), "session_id"),
+    ];
+    for (_, name) in unsaid.iter().filter(|(wanted, _)| *wanted) {
+        notes.push(format!("the agent is not told `{name}`: the protocol has no word for it"));
+    }
     params
 }
 
