@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Ok(wanted) => wanted,
         Err(why) => {
             eprintln!("{why}\nusage: generate KIND SIZE [--seed N] [--sessions N] > FILE\nkinds:");
-            for corpus in Corpus::ALL {
+            for corpus in Corpus::all() {
                 eprintln!("  {}", corpus.name());
             }
             return ExitCode::from(2);

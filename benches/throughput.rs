@@ -37,7 +37,12 @@ struct Source {
 impl Source {
     /// Whether it tells replies in pieces.
     fn has_pieces(&self) -> bool {
-        !matches!(self.corpus, Some("claude-messages" | "qwen-messages" | "tricode" | "recordings:tricode"))
+        !matches!(self.corpus, Some("claude-messages" | "qwen-messages" | "tricode" | "recordings:tricode")) && !self.is_other()
+    }
+
+    /// Whether it is a file that a program keeps, or a stream that is not among the targets.
+    fn is_other(&self) -> bool {
+        OTHERS.iter().any(|other| other.format == self.format)
     }
 }
 
@@ -61,6 +66,23 @@ impl Target {
 }
 
 const WITH_LEDGER: &str = ", with a ledger";
+
+/// Files that programs keep, and streams that are not among the targets.
+const OTHERS: [Source; 9] = [
+    other("transcripts of Claude Code", "claude:transcript", "recordings:claude:transcript"),
+    other("chats of Qwen Code", "qwen-code:chat", "recordings:qwen-code:chat"),
+    other("`codex exec`", "codex", "recordings:codex"),
+    other("`codex app-server`", "codex:app-server", "recordings:codex:app-server"),
+    other("rollouts of Codex", "codex:rollout", "recordings:codex:rollout"),
+    other("Gemini CLI", "gemini", "recordings:gemini"),
+    other("chats of Gemini CLI", "gemini:chat", "recordings:gemini:chat"),
+    other("OpenCode", "opencode", "recordings:opencode"),
+    other("conversations of the ACP", "acp", "recordings:acp"),
+];
+
+const fn other(label: &'static str, format: &'static str, corpus: &'static str) -> Source {
+    source(label, format, Some(corpus), &["claude", CHUNKS, EVENTS])
+}
 
 const SOURCES: [Source; 13] = [
     source("claude partial", "claude", Some("claude-partial"), &TARGETS),
@@ -104,7 +126,12 @@ const fn source(label: &'static str, format: &'static str, corpus: Option<&'stat
 
 /// The rows of the table in docs/speed.md: a text, the bar, and which pairs count. A pair counts for the first row that takes it.
 type Row = (&'static str, f64, fn(&Source, Target) -> bool);
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 8] = [
+    (
+        "recordings of other streams and of files that programs keep, with new ids",
+        3.0,
+        |source, _| source.is_other(),
+    ),
     ("Claude partial → chunks with a ledger", 3.0, |_, target| target.ledger),
     ("recordings of the real programs, again and again with new ids", 3.0, |source, _| {
         source.corpus.is_some_and(|corpus| corpus.starts_with("recordings:"))
@@ -168,7 +195,7 @@ fn main() -> ExitCode {
     }
     let mut pairs = Vec::new();
     let mut silent = 0;
-    for source in &SOURCES {
+    for source in SOURCES.iter().chain(&OTHERS) {
         silent += measure(source, &settings, &mut pairs);
     }
     if settings.tsv {
@@ -228,7 +255,7 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize
     });
     let told_in_pieces = ["claude", "qwen-code", "cursor"]
         .into_iter()
-        .filter(|_| !source.has_pieces())
+        .filter(|_| !source.has_pieces() && !source.is_other())
         .map(|name| Target {
             name,
             partial: true,

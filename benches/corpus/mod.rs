@@ -52,16 +52,28 @@ pub(crate) enum Corpus {
     CursorPartial,
     /// Cursor without.
     CursorMessages,
-    /// What Claude Code wrote, with ids of its own in each round.
-    ClaudeRecordings,
-    /// What Qwen Code wrote.
-    QwenCodeRecordings,
-    /// What Tricode wrote, with lines that are no JSON.
-    TricodeRecordings,
+    /// What a real program wrote, with ids of its own in each round: a format of [`RECORDED`].
+    Recordings(&'static str),
 }
 
+/// The formats of which recordings in lines are repeated, as `--from` names them.
+const RECORDED: [&str; 12] = [
+    "claude",
+    "qwen-code",
+    "tricode",
+    "claude:transcript",
+    "qwen-code:chat",
+    "codex",
+    "codex:app-server",
+    "codex:rollout",
+    "gemini",
+    "gemini:chat",
+    "opencode",
+    "acp",
+];
+
 impl Corpus {
-    pub(crate) const ALL: [Self; 15] = [
+    const MADE_UP: [Self; 12] = [
         Self::ClaudePartial,
         Self::ClaudePartialSorted,
         Self::ClaudePartialShuffled,
@@ -74,14 +86,16 @@ impl Corpus {
         Self::Tricode,
         Self::CursorPartial,
         Self::CursorMessages,
-        Self::ClaudeRecordings,
-        Self::QwenCodeRecordings,
-        Self::TricodeRecordings,
     ];
 
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::MADE_UP.into_iter().chain(RECORDED.into_iter().map(Self::Recordings))
+    }
+
     /// What the command line calls it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+    pub(crate) fn name(self) -> String {
+        let name = match self {
+            Self::Recordings(format) => return format!("recordings:{format}"),
             Self::ClaudePartial => "claude-partial",
             Self::ClaudePartialSorted => "claude-partial-sorted",
             Self::ClaudePartialShuffled => "claude-partial-shuffled",
@@ -94,15 +108,13 @@ impl Corpus {
             Self::Tricode => "tricode",
             Self::CursorPartial => "cursor-partial",
             Self::CursorMessages => "cursor-messages",
-            Self::ClaudeRecordings => "recordings:claude",
-            Self::QwenCodeRecordings => "recordings:qwen-code",
-            Self::TricodeRecordings => "recordings:tricode",
-        }
+        };
+        name.to_owned()
     }
 
     /// The inverse of [`Corpus::name`].
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|corpus| corpus.name() == name)
+        Self::all().find(|corpus| corpus.name() == name)
     }
 
     /// Writes the log.
@@ -110,9 +122,7 @@ impl Corpus {
         let seed = plan.seed;
         let (mut dialect, order): (Box<dyn Dialect>, _) = match self {
             Self::ClaudeLongLine => return claude::one_long_line(seed, plan.bytes, out),
-            Self::ClaudeRecordings => return recordings::write("claude", plan, out),
-            Self::QwenCodeRecordings => return recordings::write("qwen-code", plan, out),
-            Self::TricodeRecordings => return recordings::write("tricode", plan, out),
+            Self::Recordings(format) => return recordings::write(format, plan, out),
             Self::ClaudePartial => (Box::new(claude::Claude::new(seed, true)), KeyOrder::Recorded),
             Self::ClaudePartialSorted => (Box::new(claude::Claude::new(seed, true)), KeyOrder::OtherConstant),
             Self::ClaudePartialShuffled => (Box::new(claude::Claude::new(seed, true)), KeyOrder::ShuffledEachLine),

@@ -5,12 +5,15 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use agentglot_adapters::detect::{Answer, Detector};
+use agentglot_adapters::raw::codec::Format;
+
 use super::Plan;
 use super::rng::Rng;
 
-/// Writes the recordings of `dialect`, whose folder in `golden/` this is, until there are as many bytes as wanted.
-pub(super) fn write(dialect: &str, plan: Plan, out: &mut impl Write) -> io::Result<()> {
-    let logs = logs(dialect)?;
+/// Writes the recordings of a format, as `--from` names it, until there are as many bytes as wanted.
+pub(super) fn write(format: &str, plan: Plan, out: &mut impl Write) -> io::Result<()> {
+    let logs = logs(format)?;
     let (mut written, mut told) = (0, Vec::new());
     for round in 0.. {
         for log in &logs {
@@ -27,7 +30,8 @@ pub(super) fn write(dialect: &str, plan: Plan, out: &mut impl Write) -> io::Resu
 }
 
 /// The lines that the agents wrote. Each log ends with a line feed.
-fn logs(dialect: &str) -> io::Result<Vec<Vec<u8>>> {
+fn logs(format: &str) -> io::Result<Vec<Vec<u8>>> {
+    let (dialect, mode) = format.split_once(':').map_or((format, None), |(dialect, mode)| (dialect, Some(mode)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(dialect);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -46,11 +50,21 @@ fn logs(dialect: &str) -> io::Result<Vec<Vec<u8>>> {
         }
         Ok(log)
     };
-    paths.iter().map(read).collect()
+    let mut logs = paths.iter().map(read).collect::<io::Result<Vec<_>>>()?;
+    // Those of the dialect's own stream are all that are no file of a session.
+    let format: Format = format.parse().map_err(io::Error::other)?;
+    logs.retain(|log| match Detector::new(false).look(log, true) {
+        Answer::Found(found) if found.format.dialect == format.dialect => found.format == format,
+        _ => mode.is_none(),
+    });
+    if logs.is_empty() {
+        return Err(io::Error::other(format!("{format} has no recordings in lines")));
+    }
+    Ok(logs)
 }
 
 /// What stands in front of an id that is no UUID.
-const MARKS: [&[u8]; 6] = [b"msg_", b"toolu_", b"call_", b"req_", b"chatcmpl-", b"Session ID: "];
+const MARKS: [&[u8]; 8] = [b"msg_", b"toolu_", b"call_", b"req_", b"chatcmpl-", b"Session ID: ", b"ses_", b"prt_"];
 
 /// The digits of ids are others in each round, the same ones wherever the same id stands.
 fn with_new_ids(log: &[u8], seed: u64, round: u64, out: &mut Vec<u8>) {

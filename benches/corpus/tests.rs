@@ -37,7 +37,7 @@ const LONGEST_RECORDING: u64 = 256 << 10;
 
 #[test]
 fn every_line_is_json_and_the_size_is_met() {
-    for corpus in Corpus::ALL {
+    for corpus in Corpus::all() {
         for plan in [
             PLAN,
             Plan::of_size(3_000_000),
@@ -67,7 +67,7 @@ fn every_line_is_json_and_the_size_is_met() {
 
 #[test]
 fn the_seed_decides_the_bytes() {
-    for corpus in Corpus::ALL {
+    for corpus in Corpus::all() {
         assert_eq!(log(corpus, PLAN), log(corpus, PLAN), "{corpus:?}");
         assert_ne!(log(corpus, PLAN), log(corpus, Plan { seed: 6, ..PLAN }), "{corpus:?}");
     }
@@ -75,7 +75,7 @@ fn the_seed_decides_the_bytes() {
 
 #[test]
 fn names_are_read_back() {
-    for corpus in Corpus::ALL {
+    for corpus in Corpus::all() {
         assert_eq!(Corpus::from_name(corpus.name()), Some(corpus));
     }
     assert_eq!(Corpus::from_name("claude"), None);
