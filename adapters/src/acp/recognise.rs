@@ -2,18 +2,13 @@
 
 use crate::codec::Dialect::Acp;
 use crate::detect::{Evidence, HINT, Opened, PROOF, STRONG, word};
-use crate::json::Raw;
 
 /// What the line says for it.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Acp, weight, why));
     let recorded = matches!(line.word("dir"), "c2a" | "a2c");
-    let inside = |path: &[&str]| -> Option<Raw<'_>> {
-        match recorded {
-            true => line.find(&[&["msg"], path].concat()),
-            false => line.find(path),
-        }
-    };
+    let inner = recorded.then(|| line.get("msg").map(|message| Opened::new(message.as_str()))).flatten();
+    let inside = |path: &[&str]| inner.as_ref().unwrap_or(line).find(path);
     if inside(&["jsonrpc"]).map(word) != Some("2.0") {
         return None;
     }

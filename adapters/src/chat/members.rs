@@ -32,9 +32,14 @@ impl<'a> Members<'a> {
         Ok(members)
     }
 
-    /// The members of a value that has been checked, if it is an object.
+    /// The members of a value, if it is an object; what has been checked is not checked again.
     pub(crate) fn of(raw: Raw<'a>, cx: &Cx<'a>) -> Option<Self> {
-        Self::read(&mut Cursor::new(raw.as_str()), cx).ok()
+        if !raw.is_checked() {
+            return Self::read(&mut Cursor::new(raw.as_str()), cx).ok();
+        }
+        let mut list = (raw.shape() == Some(Shape::Object)).then(|| Self::new(cx))?;
+        list.list.extend(raw.members());
+        Some(list)
     }
 
     /// Adds a member.
