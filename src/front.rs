@@ -108,7 +108,12 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
     let mut buffer = vec![0; crate::io::READ];
     let mut signal = None;
+    // The host says nothing more: what it has asked is answered first.
+    let mut gone = false;
     loop {
+        if gone && !server.front.is_busy() {
+            break;
+        }
         let hold = stdout.queued() >= run.max_queued;
         server.look_at_clocks(hold, &mut stdout);
         let deaf = stdout.queued() >= DEAF;
@@ -126,10 +131,11 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
                     break;
                 }
             }
-            read = stdin.read(&mut buffer), if !deaf => match read {
+            read = stdin.read(&mut buffer), if !deaf && !gone => match read {
                 Ok(0) => {
                     lines.finish(|line| server.hear(line, &mut stdout));
-                    break;
+                    gone = true;
+                    server.tell(|front, actions| front.left(actions), &mut stdout);
                 }
                 Ok(read) => lines.feed(&buffer[..read], |line| server.hear(line, &mut stdout)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -142,6 +148,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
             () = sleep_until(wake) => {}
         }
     }
+    server.tell(|front, actions| front.stop("the program was stopped", actions), &mut stdout);
     // Nobody is told any more what they say.
     drop(comes);
     server.sessions.clear();
@@ -158,18 +165,14 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
 impl Server<'_> {
     /// Hears a line of the host's, and goes on.
     fn hear(&mut self, line: Line<'_>, stdout: &mut live::Output) -> bool {
-        let line = match line {
-            Line::Whole(line) => line,
-            Line::Oversize { bytes, .. } => {
-                let why = format!("a line of the host's has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
+        match line {
+            Line::Whole(line) => self.tell(|front, actions| front.hear(line, actions), stdout),
+            Line::Oversize { bytes, start, .. } => {
+                let why = format!("the line has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
                 Console::plain().say(&why);
-                // What is left of it is no message, and is refused as such.
-                &b"{"[..]
+                self.tell(|front, actions| front.left_out(start, &why, actions), stdout);
             }
-        };
-        let mut actions = Actions::default();
-        self.front.hear(line, &mut actions);
-        self.do_all(actions, stdout);
+        }
         true
     }
 
@@ -189,6 +192,13 @@ impl Server<'_> {
                 self.sessions.remove(session);
             }
         }
+        self.do_all(actions, stdout);
+    }
+
+    /// Tells the front something that no line says, and goes on.
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Front, &mut Actions), stdout: &mut live::Output) {
+        let mut actions = Actions::default();
+        what(self.front.as_mut(), &mut actions);
         self.do_all(actions, stdout);
     }
 

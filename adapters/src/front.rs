@@ -14,6 +14,9 @@ pub trait Front: std::fmt::Debug {
     /// The host says a line.
     fn hear(&mut self, line: &[u8], actions: &mut Actions);
 
+    /// The host says a line that was left out, for this reason; so it begins.
+    fn left_out(&mut self, start: &[u8], why: &str, actions: &mut Actions);
+
     /// A session says something.
     fn said(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions);
 
@@ -28,6 +31,15 @@ pub trait Front: std::fmt::Debug {
 
     /// The program of a session has ended, or is ended now, for this reason.
     fn ended(&mut self, session: &str, why: &str, actions: &mut Actions);
+
+    /// The host says nothing more: nobody answers what it is asked.
+    fn left(&mut self, actions: &mut Actions);
+
+    /// Whether a request of the host's has no answer yet.
+    fn is_busy(&self) -> bool;
+
+    /// Every session ends now, for this reason: what has no answer gets one.
+    fn stop(&mut self, why: &str, actions: &mut Actions);
 
     /// What is waited for in a session.
     fn waits(&self, session: &str) -> Option<Wait>;

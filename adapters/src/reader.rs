@@ -324,7 +324,7 @@ impl Stage {
                 to.copy(bytes);
                 go_on
             }
-            Line::Oversize { bytes, hash } => {
+            Line::Oversize { bytes, hash, .. } => {
                 let limit = self.max_line;
                 self.too_long(
                     format!("a line of {bytes} bytes is over the limit of {limit} (fingerprint {hash:016x}); it was left out"),

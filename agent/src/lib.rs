@@ -499,30 +499,40 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
             .map(Some)
             .map_err(|error| Error::Read { name: path.clone(), error }),
     };
-    let json = |text: &String| {
-        let text = if text.trim_start().starts_with(['{', '[']) {
-            Some(text.clone())
-        } else {
-            read_named_text(&parts.cwd.join(text), LARGEST_TEXT).ok()
-        };
-        text.and_then(|text| serde_json::from_str(&text).ok())
-    };
+    // What it says is read with the other files; that it says something is seen to here.
+    launch
+        .settings
+        .iter()
+        .try_for_each(|text| named_json(text, "the settings", &parts.cwd).map(drop))?;
+    let json = |text: &Option<String>, what: &str| text.as_ref().map(|text| named_json(text, what, &parts.cwd)).transpose();
     Ok(Options {
         first_model: model.clone(),
         model,
         system: text(replace)?,
         append_system: text(append)?,
-        agents: launch
-            .agents
-            .as_ref()
-            .and_then(json)
+        agents: json(&launch.agents, "the subagents")?
             .map(|agents| settings::subagent::kinds(&agents))
             .unwrap_or_default(),
-        schema: launch.json_schema.as_ref().and_then(json),
+        schema: json(&launch.json_schema, "the schema of the answer")?,
         thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),
         effort: launch.effort.clone(),
         ..Options::default()
     })
+}
+
+/// JSON of the command line: itself, or the file that holds it, which may stand behind an `@`.
+fn named_json(text: &str, what: &str, cwd: &Path) -> Result<serde_json::Value, Error> {
+    let (text, place) = if text.trim_start().starts_with(['{', '[']) {
+        (text.to_owned(), what.to_owned())
+    } else {
+        let name = text.strip_prefix('@').unwrap_or(text);
+        let read = read_named_text(&cwd.join(name), LARGEST_TEXT).map_err(|error| Error::Read {
+            name: format!("{what}, {name:?}"),
+            error,
+        })?;
+        (read, format!("{what}, {name:?}"))
+    };
+    serde_json::from_str(&text).map_err(|error| Error::Usage(format!("{place}: this is no JSON: {error}")))
 }
 
 /// The MCP servers of the command line, and of files of settings unless the host wants none of those.

@@ -31,6 +31,7 @@ use crate::backend::Backend;
 use crate::backend::choice::{Choice, no_backend};
 use crate::backend::model::{Client, ModelErrorKind};
 use crate::backend::replay::{Live, Pace};
+use crate::child::file::write_named;
 use crate::child::{family, leftover};
 use crate::config::trust::Trust;
 use crate::config::waits::{FOR_EVER, seconds};
@@ -331,13 +332,11 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         if let Some(record) = ears.record.take() {
             record.finish(code);
         }
-        match keep_answer(run, launch, &cwd, &talk) {
-            Ok(()) => Ok(code),
-            Err(failure) => {
-                Console::plain().say(&failure.to_string());
-                Ok(code.max(1))
-            }
+        // The turn is what it was, with or without the file.
+        if let Err(failure) = keep_answer(run, launch, &cwd, &talk) {
+            Console::plain().say(&failure.to_string());
         }
+        Ok(code)
     });
     drop(runtime);
     if !run.keep_daemons {
@@ -360,7 +359,8 @@ fn keep_answer(run: &Run, launch: &Launch, cwd: &Path, talk: &Session) -> Result
     let Some(file) = names.iter().rev().find_map(|name| given(launch, name)?.1.as_ref()) else {
         return Ok(());
     };
-    std::fs::write(cwd.join(file), talk.last_answer()).map_err(|error| Failure::Write { name: file.clone(), error })
+    let written = write_named(&cwd.join(file), talk.last_answer().as_bytes(), PATIENCE_FOR_READERS);
+    written.map_err(|error| Failure::Write { name: file.clone(), error })
 }
 
 fn runtime() -> Result<Runtime, Failure> {
@@ -379,6 +379,9 @@ fn stdout() -> Result<live::Output, Failure> {
         error,
     })
 }
+
+/// How long the file of the last message, if it is a pipe, may wait for whoever reads it.
+const PATIENCE_FOR_READERS: Duration = Duration::from_secs(5);
 
 /// How long the end of a session waits for what others left behind to be taken away.
 const PATIENCE_FOR_LEFTOVERS: Duration = Duration::from_secs(1);

@@ -50,6 +50,55 @@ fn a_session_that_is_refused_leaves_nothing() {
     assert_eq!(editor.host.end().code(), 0);
 }
 
+/// An editor that says nothing more gets the answers to what it has asked; nobody is there to permit anything.
+#[test]
+fn what_was_asked_is_answered_when_the_input_ends() {
+    let call = Step::Call(
+        "call_a".into(),
+        "Bash".into(),
+        json!({"command": "touch ran", "description": "d"}).to_string(),
+    );
+    let play = Play::script(vec![Answer::steps(vec![Step::Pause(300), call]), Answer::text("All done.")]);
+    let mut editor = Editor::of(Host::new(play.command("acp", &[])));
+    let opened = editor.ask("session/new", json!({"cwd": play.at(""), "mcpServers": []}));
+    let session = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    let id = editor.prompt(&session, "go");
+    editor.host.close();
+    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.host.end().code(), 0);
+    assert!(!play.path("ran").exists());
+}
+
+/// Whoever is stopped by a signal says so to those who wait.
+#[test]
+fn what_was_asked_is_answered_when_a_signal_ends_it() {
+    let play = Play::script(vec![Answer::steps(vec![Step::Pause(20_000), Step::Text("late".into())])]);
+    let mut editor = Editor::of(Host::new(play.command("acp", &[])));
+    let opened = editor.ask("session/new", json!({"cwd": play.at(""), "mcpServers": []}));
+    let session = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    let ids = [editor.prompt(&session, "one"), editor.prompt(&session, "two")];
+    eventually("the model is asked", || !play.server.asked().is_empty());
+    editor.host.signal(rustix::process::Signal::TERM);
+    for id in ids {
+        assert!(editor.answer(id)["error"]["message"].as_str().unwrap().contains("stopped"));
+    }
+    assert_eq!(editor.host.end().code(), 143);
+}
+
+/// A message that is too long is refused by its id, and why is said.
+#[test]
+fn a_message_that_is_too_long_is_refused_by_its_id() {
+    let play = Play::script(Vec::new());
+    let mut command = play.command("acp", &[]);
+    command.env("AGENTGLOT_MAX_PROMPT", "2000");
+    let mut editor = Editor::of(Host::new(command));
+    let refused = editor.ask("session/prompt", json!({"sessionId": "x".repeat(5000), "prompt": []}));
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("--max-prompt"), "{refused}");
+    editor.host.close();
+    assert_eq!(editor.host.end().code(), 0);
+}
+
 /// Each session is in a folder of its own; what the command line and the environment say is meant from the folder of the start.
 #[test]
 fn paths_are_those_of_the_folder_that_it_was_started_in() {

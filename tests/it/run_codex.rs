@@ -63,6 +63,19 @@ fn output(play: &Play, args: &[&str]) -> Output {
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }
 
+/// A turn is what it was, whatever becomes of the file that its answer is kept in; a pipe that nobody reads is not waited for.
+#[test]
+fn a_file_for_the_answer_that_cannot_be_written_is_told_and_ends_nothing() {
+    for file in ["pipe", "nowhere/answer"] {
+        let play = Play::script(vec![Answer::text("All done.")]);
+        rustix::fs::mkfifoat(rustix::fs::CWD, play.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
+        let end = play.one("codex", &[EXEC, &["-o", file]].concat(), "go");
+        assert_eq!(end.code(), 0, "{end:#?}");
+        assert!(end.stderr.contains(&format!("{file}: cannot be written")), "{end:#?}");
+        is_one_turn(&end);
+    }
+}
+
 #[test]
 fn calls_are_items_of_their_kinds() {
     let play = Play::script(vec![

@@ -22,10 +22,15 @@ pub enum Line<'a> {
         bytes: u64,
         /// Its fingerprint ([`ids::fnv`]).
         hash: u64,
+        /// How it begins: its first bytes, up to [`Lines::START`].
+        start: &'a [u8],
     },
 }
 
 impl Lines {
+    /// So many bytes of a line that is left out are kept.
+    pub const START: usize = 1 << 10;
+
     /// Lines of up to `limit` bytes.
     pub const fn new(limit: usize) -> Self {
         Self {
@@ -51,7 +56,8 @@ impl Lines {
                 self.skipping = Some((bytes, hash));
                 if end.is_some() {
                     self.skipping = None;
-                    if !each(Line::Oversize { bytes, hash }) {
+                    let start = std::mem::take(&mut self.carry);
+                    if !each(Line::Oversize { bytes, hash, start: &start }) {
                         return;
                     }
                 }
@@ -60,10 +66,12 @@ impl Lines {
             if self.carry.len() + piece.len() > self.limit {
                 let hash = ids::fnv(piece, ids::fnv(&self.carry, ids::FNV_SEED));
                 let bytes = (self.carry.len() + piece.len()) as u64;
+                let start: Vec<u8> = self.carry.iter().chain(piece).take(Self::START).copied().collect();
                 self.carry = Vec::new();
                 if end.is_none() {
+                    self.carry = start;
                     self.skipping = Some((bytes, hash));
-                } else if !each(Line::Oversize { bytes, hash }) {
+                } else if !each(Line::Oversize { bytes, hash, start: &start }) {
                     return;
                 }
                 continue;
@@ -92,11 +100,10 @@ impl Lines {
 
     /// The stream is over: hands on the last line if it lacks its line feed.
     pub fn finish(&mut self, mut each: impl FnMut(Line<'_>) -> bool) {
-        if let Some((bytes, hash)) = self.skipping.take() {
-            each(Line::Oversize { bytes, hash });
-        }
         let carry = std::mem::take(&mut self.carry);
-        if !carry.is_empty() {
+        if let Some((bytes, hash)) = self.skipping.take() {
+            each(Line::Oversize { bytes, hash, start: &carry });
+        } else if !carry.is_empty() {
             each(Line::Whole(&carry));
         }
     }
@@ -113,7 +120,7 @@ mod tests {
         let mut each = |line: Line<'_>| {
             found.push(match line {
                 Line::Whole(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
-                Line::Oversize { bytes, hash } => format!("oversize {bytes} {hash:x}"),
+                Line::Oversize { bytes, hash, .. } => format!("oversize {bytes} {hash:x}"),
             });
             true
         };
@@ -122,6 +129,25 @@ mod tests {
         }
         frame.finish(&mut each);
         found
+    }
+
+    #[test]
+    fn how_a_long_line_begins_is_told_however_it_is_read() {
+        for size in [1, 3, 100] {
+            let mut found = Vec::new();
+            let mut frame = Lines::new(5);
+            let mut each = |line: Line<'_>| {
+                if let Line::Oversize { start, .. } = line {
+                    found.push(String::from_utf8_lossy(start).into_owned());
+                }
+                true
+            };
+            for read in b"ab\ncdefgh\nij\nklmnopq".chunks(size) {
+                frame.feed(read, &mut each);
+            }
+            frame.finish(&mut each);
+            assert!(found[0].starts_with("cdefg") && found[1].starts_with("klmno"), "{found:?}");
+        }
     }
 
     #[test]

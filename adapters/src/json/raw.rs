@@ -229,12 +229,14 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Checks the whole value.
+    /// Checks the whole value, and that it is one: nothing stands behind it.
     pub fn check(self) -> Result<(), Error> {
         if self.sound {
             return Ok(());
         }
-        Cursor::new(self.text).raw().map(|_| ())
+        let mut at = Cursor::new(self.text);
+        at.raw()?;
+        if at.at_end() { Ok(()) } else { Err(at.wrong()) }
     }
 
     /// Whether two values say the same: white space, key order and the spelling of escapes do not count; numbers are
@@ -314,5 +316,13 @@ mod tests {
             .collect();
         assert_eq!(found, [("z", "1"), ("a", "2"), ("z", "3")]);
         assert_eq!(Raw::trusted("\"42\"").u64(), Some(42));
+    }
+
+    #[test]
+    fn what_stands_behind_a_value_is_no_part_of_it() {
+        assert!(Raw::trusted("{\"a\":1} ").check().is_ok());
+        for text in ["{} garbage", "{}{}", "{}},\"b\":{}", "1 2", ""] {
+            assert!(Raw::trusted(text).check().is_err(), "{text}");
+        }
     }
 }

@@ -5,9 +5,10 @@
 //! the kind is looked at again on what was opened.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
@@ -52,6 +53,32 @@ pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     text(up_to(File::open(path)?, most)?)
 }
 
+/// Writes what the user wants in a file that they named themselves, which may be a pipe: whoever should read it has so long.
+///
+/// # Errors
+/// The system's; for a pipe that nobody reads, [`ErrorKind::TimedOut`] or that there is no such device.
+pub fn write_named(path: &Path, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    let until = Instant::now() + patience;
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Reads the rest of a file, of at most so many bytes, whatever its size is said to be.
 fn up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
@@ -89,6 +116,28 @@ fn regular(about: &Metadata) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_not_waited_for() {
+        let room = tempfile::tempdir().unwrap();
+        let pipe = room.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        let patience = Duration::from_millis(50);
+        assert!(write_named(&pipe, b"words", patience).is_err());
+        let reader = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(&pipe)
+            .unwrap();
+        write_named(&pipe, b"words", patience).unwrap();
+        let full = write_named(&pipe, &vec![b'x'; 1 << 20], patience).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::TimedOut);
+        drop(reader);
+        let file = room.path().join("file");
+        std::fs::write(&file, "something longer").unwrap();
+        write_named(&file, b"words", patience).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"words");
+    }
 
     #[test]
     fn only_regular_files_of_a_size_are_read_and_nothing_is_waited_for() {

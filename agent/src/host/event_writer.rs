@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::clock::now_iso;
@@ -192,7 +192,7 @@ impl EventWriter {
 
     /// A line of type `system`, for hosts that read such lines.
     pub(crate) fn system(&self, subtype: &str, members: &Value) {
-        let mut line = serde_json::Map::new();
+        let mut line = Map::new();
         line.insert("type".to_owned(), "system".into());
         line.insert("subtype".to_owned(), subtype.into());
         line.extend(members.as_object().cloned().unwrap_or_default());
@@ -400,12 +400,11 @@ pub(crate) fn body(plain: &str) -> String {
 
 pub(crate) use crate::ids::line_id;
 
-/// The arguments of a call as JSON, also if the model wrote something else.
+/// The arguments of a call as an object, also if the model wrote something else.
 fn sound(input: &str) -> Cow<'_, str> {
-    let raw = Raw::trusted(input);
-    match !input.trim().is_empty() && raw.check().is_ok() {
-        true => on_one_line(input),
-        false => Cow::Borrowed("{}"),
+    match serde_json::from_str::<Map<String, Value>>(input) {
+        Ok(_) => on_one_line(input),
+        Err(_) => Cow::Borrowed("{}"),
     }
 }
 

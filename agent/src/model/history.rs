@@ -20,7 +20,10 @@ pub(super) struct Turn<'a> {
 pub(super) fn turns(messages: &[Rc<Message>], first: bool) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in messages {
-        let parts = message.parts.iter().filter(|part| says_something(part)).map(Cow::Borrowed);
+        let says = message.parts.iter().filter(|part| says_something(part)).map(Cow::Borrowed);
+        // A prompt of blanks is one all the same: the model is asked something.
+        let is_blank = message.role == Role::User && !message.parts.is_empty() && !message.parts.iter().any(says_something);
+        let parts = says.chain(is_blank.then(|| Cow::Owned(Part::Text("(the prompt is empty)".to_owned()))));
         match turns.last_mut().filter(|last| last.role == message.role) {
             Some(last) => last.parts.extend(parts),
             None => turns.push(Turn {

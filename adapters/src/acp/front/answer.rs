@@ -36,6 +36,15 @@ impl Sessions {
         };
         let input = permission.input.unwrap_or(Raw::trusted("{}"));
         let always = permission.suggestions.filter(|list| list.elements().next().is_some());
+        let question = Question {
+            session: name.to_owned(),
+            id: id.as_escaped().to_owned(),
+            input: input.as_str().to_owned(),
+            always: always.map(|list| list.as_str().to_owned()),
+        };
+        if self.alone {
+            return self.decide(&question, None, false, actions);
+        }
         self.numbers += 1;
         let mut out = Out::new(None);
         out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
@@ -59,12 +68,6 @@ impl Sessions {
         }
         out.lit(",{\"optionId\":\"reject_once\",\"name\":\"Reject\",\"kind\":\"reject_once\"}]}}\n");
         actions.out.extend_from_slice(out.written());
-        let question = Question {
-            session: name.to_owned(),
-            id: id.as_escaped().to_owned(),
-            input: input.as_str().to_owned(),
-            always: always.map(|list| list.as_str().to_owned()),
-        };
         self.asked.insert(self.numbers, question);
     }
 
@@ -73,17 +76,22 @@ impl Sessions {
         let Some(question) = id.u64().and_then(|id| self.asked.remove(&id)) else {
             return actions.notes.push(format!("an answer to {}, which nobody asked", id.as_str()));
         };
-        let Some(session) = self.sessions.get_mut(&question.session) else {
-            return;
-        };
         let outcome = message.get("result").and_then(|result| result.get("outcome"));
         let chosen = outcome.and_then(|outcome| outcome.get("optionId")).and_then(Raw::string);
         let cancelled = outcome
             .and_then(|outcome| outcome.get("outcome"))
             .and_then(Raw::string)
             .is_some_and(|word| word.is("cancelled"));
+        self.decide(&question, chosen.map(Str::as_escaped), cancelled, actions);
+    }
+
+    /// Tells a session what was chosen; nothing, where nobody chooses.
+    pub(super) fn decide(&mut self, question: &Question, chosen: Option<&str>, cancelled: bool, actions: &mut Actions) {
+        let Some(session) = self.sessions.get_mut(&question.session) else {
+            return;
+        };
         let input = &question.input;
-        let body = match chosen.map(Str::as_escaped).filter(|_| !cancelled) {
+        let body = match chosen.filter(|_| !cancelled) {
             Some("allow_once") => format!("{{\"behavior\":\"allow\",\"updatedInput\":{input}}}"),
             Some("allow_always") => {
                 let rules = question.always.as_deref().unwrap_or("[]");

@@ -28,6 +28,8 @@ pub(super) struct Sessions {
     asked: BTreeMap<u64, Question>,
     /// How many numbers were given.
     numbers: u64,
+    /// The editor says nothing more.
+    alone: bool,
 }
 
 /// How a session comes to be.
@@ -47,6 +49,7 @@ impl Sessions {
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
             numbers: 0,
+            alone: false,
         }
     }
 
@@ -210,6 +213,15 @@ impl Front for Sessions {
         }
     }
 
+    /// Most say a message's id before its parameters.
+    fn left_out(&mut self, start: &[u8], why: &str, actions: &mut Actions) {
+        let start = String::from_utf8_lossy(start);
+        let id = Raw::trusted(&start)
+            .get("id")
+            .filter(|id| matches!(id.shape(), Some(Shape::Number | Shape::String)));
+        words::refuse(id.map_or("null", Raw::as_str), &Wrong::request(why), actions);
+    }
+
     fn said(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
         let Some(session) = self.sessions.get_mut(name) else { return };
         match event.kind {
@@ -286,6 +298,23 @@ impl Front for Sessions {
             actions.notes.push(format!("session {session}: {why}"));
         }
         self.withdraw(|question| question.session == session, actions);
+    }
+
+    fn left(&mut self, actions: &mut Actions) {
+        self.alone = true;
+        for (_, question) in std::mem::take(&mut self.asked) {
+            self.decide(&question, None, false, actions);
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.sessions.values().any(Session::is_busy)
+    }
+
+    fn stop(&mut self, why: &str, actions: &mut Actions) {
+        for session in std::mem::take(&mut self.sessions).values_mut() {
+            session.leave(why, actions);
+        }
     }
 
     fn waits(&self, session: &str) -> Option<Wait> {

@@ -103,6 +103,12 @@ impl Session {
         }
     }
 
+    /// Whether a request of the editor's has no answer yet.
+    pub(super) fn is_busy(&self) -> bool {
+        let asks = |asked: &Asked| matches!(asked, Asked::Mode(..) | Asked::Model(..));
+        self.opening.is_some() || self.running.is_some() || self.asked.values().any(asks)
+    }
+
     /// Starts its program and greets it.
     pub(super) fn begin(&mut self, actions: &mut Actions) {
         // What was said before is over, also where it broke off: what comes now is not held against it.
