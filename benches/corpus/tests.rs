@@ -76,7 +76,7 @@ fn the_seed_decides_the_bytes() {
 #[test]
 fn names_are_read_back() {
     for corpus in Corpus::all() {
-        assert_eq!(Corpus::from_name(corpus.name()), Some(corpus));
+        assert_eq!(Corpus::from_name(&corpus.name()), Some(corpus));
     }
     assert_eq!(Corpus::from_name("claude"), None);
 }
