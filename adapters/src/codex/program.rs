@@ -50,6 +50,7 @@ pub(crate) static PROGRAM: Program = Program {
         )),
         answer_file: &["-o", "--output-last-message"],
         images: &["-i", "--image"],
+        client: Some(super::app_server::client::client),
         ..Traits::NONE
     },
     conduct: &CodexExec,

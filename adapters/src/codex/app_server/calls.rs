@@ -114,7 +114,8 @@ impl Decoder {
             }
         }
         self.round.results();
-        let result = cx.keep(result(tool, item, call));
+        let denied = self.denied.remove(item.id.as_escaped());
+        let result = cx.keep(result(tool, item, call, denied.as_deref()));
         self.tell(message, Kind::ToolResult(result), sink);
         Ok(true)
     }
@@ -224,12 +225,15 @@ fn dynamic<'a>(item: &ItemMessage<'a>) -> Option<ToolCall<'a>> {
     })
 }
 
-fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>) -> ToolResult<'a> {
+fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, denied: Option<&str>) -> ToolResult<'a> {
     let cx = &item.message.cx;
     let get = |name: &str| item.raw.get(name);
     let word = get("status");
     let exit = get("exitCode").filter(|exit| !exit.is_null());
-    let status = status(word.and_then(Raw::string), exit);
+    let status = match status(word.and_then(Raw::string), exit) {
+        ResultStatus::Error if denied.is_some() => ResultStatus::Denied,
+        status => status,
+    };
     if let Some(word) = word.filter(|word| matches!(word.as_str(), "\"completed\"" | "\"failed\"" | "\"declined\"")) {
         cx.took(word.as_str());
     }
@@ -238,6 +242,12 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>) -
         cx.took(exit.as_str());
     }
     let content = match tool.map(|tool| tool.name) {
+        _ if let Some(words) = denied.filter(|_| status == ResultStatus::Denied) => {
+            // The host's answer has said it.
+            let words = cx.arena.alloc_str(words);
+            cx.stands_for(words, item.id.as_escaped());
+            Content::Text(Str::trusted(words))
+        }
         Some(MCP_TOOL_CALL) => mcp_content(get("result"), get("error"), cx),
         Some("collab_tool_call") => messages(get("agentsStates"), cx),
         Some("command_execution") => Content::Text(get("aggregatedOutput").and_then(Raw::string).unwrap_or_default()),

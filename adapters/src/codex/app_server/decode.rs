@@ -11,7 +11,7 @@ use crate::event::{
     Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
     Usage, Withdraw,
 };
-use crate::json::{Cursor, Error, Raw, Str};
+use crate::json::{Cursor, Error, Raw, Str, on_one_line};
 
 /// Reads it.
 #[derive(Debug, Default)]
@@ -26,8 +26,22 @@ pub struct Decoder {
     /// Calls without a result: a fingerprint of what they ask for, and that itself where an approval does not say it again.
     pub(super) open: BTreeMap<String, (u64, String)>,
     pub(super) round: Round,
+    /// Calls that the host has denied, and its words.
+    pub(super) denied: BTreeMap<String, String>,
     /// How often the plan has changed.
     pub(super) plans: u64,
+    /// The session's facts as they were said last.
+    facts: Facts,
+    /// The host has given the turn a schema of its answer.
+    has_schema: bool,
+}
+
+/// What a session is like; each is the body of a JSON string.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    cwd: Option<String>,
+    model: Option<String>,
+    version: Option<String>,
 }
 
 impl Decode for Decoder {
@@ -160,10 +174,21 @@ impl Decoder {
                 ..Self::default()
             };
         }
+        let (cwd, model) = (
+            text(told, "cwd").or_else(|| text(thread, "cwd")),
+            text(told, "model").or_else(|| text(thread, "model")),
+        );
+        let version = text(thread, "cliVersion");
+        let kept = |fact: Option<Str<'_>>| fact.map(|fact| fact.as_escaped().to_owned());
+        self.facts = Facts {
+            cwd: kept(cwd),
+            model: kept(model),
+            version: kept(version),
+        };
         let session = message.cx.keep(Session {
-            cwd: text(told, "cwd").or_else(|| text(thread, "cwd")),
-            model: text(told, "model").or_else(|| text(thread, "model")),
-            version: text(thread, "cliVersion"),
+            cwd,
+            model,
+            version,
             resumed: thread.get("turns").is_some_and(|turns| turns.elements().next().is_some()),
             ..Session::default()
         });
@@ -177,6 +202,30 @@ impl Decoder {
             kind: Kind::Session(session),
             fields: message.fields(),
         });
+    }
+
+    /// A turn that is to go otherwise than those before it, as those after it will: the session is another one.
+    pub(super) fn changed<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
+        self.has_schema = message.params.get("outputSchema").is_some_and(|schema| !schema.is_null());
+        let (model, cwd) = (message.text("model"), message.text("cwd"));
+        let rules = ["approvalPolicy", "sandboxPolicy"]
+            .iter()
+            .any(|name| message.params.get(name).is_some_and(|rule| !rule.is_null()));
+        if model.is_none() && cwd.is_none() && !rules {
+            return;
+        }
+        let change = |fact: &mut Option<String>, now: Option<Str<'_>>| *fact = now.map(|now| now.as_escaped().to_owned()).or(fact.take());
+        change(&mut self.facts.model, model);
+        change(&mut self.facts.cwd, cwd);
+        let cx = &message.cx;
+        let told = |fact: &Option<String>| fact.as_ref().map(|fact| Str::trusted(cx.arena.alloc_str(fact)));
+        let session = cx.keep(Session {
+            cwd: told(&self.facts.cwd),
+            model: told(&self.facts.model),
+            version: told(&self.facts.version),
+            ..Session::default()
+        });
+        self.tell_with(message, Kind::Session(session), &[], sink);
     }
 
     fn thread_started<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
@@ -216,7 +265,7 @@ impl Decoder {
     /// A question that was answered, or that nobody has to answer any more.
     fn resolved<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
         let id = message.params.get("requestId");
-        if !self.agent_asked.take(id) {
+        if self.agent_asked.take(id).is_none() {
             self.notice(message, Topic::Status, None, sink);
             return;
         }
@@ -246,8 +295,15 @@ impl Decoder {
         let text = turn.get("items").and_then(|items| items.elements().filter(answer).last());
         self.round = Round::default();
         self.open.clear();
+        self.denied.clear();
+        let text = text.and_then(|item| item.get("text")).and_then(Raw::string);
+        let structured = text.filter(|_| self.has_schema && kind == OutcomeKind::Success).and_then(|text| {
+            let answer = message.cx.arena.alloc_str(&on_one_line(&text.unescape()));
+            Raw::trusted(answer).check().is_ok().then_some(Raw::trusted(answer))
+        });
         let outcome = message.cx.keep(Outcome {
-            text: text.and_then(|item| item.get("text")).and_then(Raw::string),
+            text,
+            structured,
             error,
             word: Some(word),
             duration_ms: turn.get("durationMs").filter(|ms| ms.u64().is_some()),

@@ -5,6 +5,7 @@
 //! What is said is richer than the lines of `exec`: pieces, approvals, plans, diffs; items have the names of `exec` in camel case.
 
 mod calls;
+pub(super) mod client;
 mod decode;
 mod encode;
 mod items;

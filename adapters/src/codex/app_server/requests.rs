@@ -1,38 +1,39 @@
 //! Requests and their answers, in both directions.
 
+use super::client::{FORM, approves};
 use super::decode::Decoder;
 use super::items;
 use super::message::Message;
-use crate::codex::items::object;
-use crate::event::{ControlKind, InputKind, Kind, Permission, Prompt, PromptSource, Request, Response, Side, Sink};
+use crate::codex::decode::why;
+use crate::codex::items::{MCP_TOOL_CALL, object};
+use crate::event::{ControlKind, InputKind, Kind, Outcome, Permission, Prompt, PromptSource, Request, Response, Side, Sink};
+use crate::ids;
 use crate::json::{Raw, Shape, Str};
 
-/// Requests that wait for their answer, as their ids are written: a number is another one than its digits as a text.
+/// Requests that wait for their answer, as their ids are written: a number is another one than its digits as a text. With what each is about: the
+/// call that is to be permitted, or the method.
 #[derive(Debug, Default)]
-pub(super) struct Ids(Vec<String>);
+pub(super) struct Ids(Vec<(String, String)>);
 
 impl Ids {
     /// More than anybody has open; the oldest are forgotten.
     const MOST: usize = 256;
 
-    fn add(&mut self, id: Raw<'_>) {
+    fn add(&mut self, id: Raw<'_>, about: Str<'_>) {
         if self.0.len() == Self::MOST {
             self.0.remove(0);
         }
-        self.0.push(id.as_str().to_owned());
+        self.0.push((id.as_str().to_owned(), about.as_escaped().to_owned()));
     }
 
     fn has(&self, id: Option<Raw<'_>>) -> bool {
-        id.is_some_and(|id| self.0.iter().any(|known| known == id.as_str()))
+        id.is_some_and(|id| self.0.iter().any(|(known, _)| known == id.as_str()))
     }
 
-    /// Whether it was there.
-    pub(super) fn take(&mut self, id: Option<Raw<'_>>) -> bool {
-        let found = id.and_then(|id| self.0.iter().position(|known| known == id.as_str()));
-        if let Some(at) = found {
-            self.0.remove(at);
-        }
-        found.is_some()
+    /// What it was about, if it was there.
+    pub(super) fn take(&mut self, id: Option<Raw<'_>>) -> Option<String> {
+        let at = id.and_then(|id| self.0.iter().position(|(known, _)| known == id.as_str()))?;
+        Some(self.0.remove(at).1)
     }
 }
 
@@ -54,32 +55,36 @@ impl Decoder {
             Side::Unknown => by_agent(&method.unescape()),
         };
         if agent {
-            self.agent_asked.add(id);
-            self.agent_request(message, method, sink);
+            let call = self.agent_request(message, method, sink);
+            self.agent_asked.add(id, call.unwrap_or_default());
         } else {
             if method.is("initialize") {
                 // Nothing else names the process.
                 sink.program(None, None);
             }
-            self.host_asked.add(id);
+            self.host_asked.add(id, method);
             self.host_request(message, method, sink);
         }
     }
 
-    fn agent_request<'a>(&self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) {
+    /// Tells what the program asks, and returns the call that it is about.
+    fn agent_request<'a>(&self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) -> Option<Str<'a>> {
         let cx = &message.cx;
         let (kind, tool) = match &*method.unescape() {
             "item/commandExecution/requestApproval" => (ControlKind::CanUseTool, Some("command_execution")),
             "item/fileChange/requestApproval" => (ControlKind::CanUseTool, Some("file_change")),
-            "item/permissions/requestApproval" | "item/tool/requestUserInput" | "mcpServer/elicitation/request" => (ControlKind::Confirm, None),
+            FORM if approves(message.params) => (ControlKind::CanUseTool, Some(MCP_TOOL_CALL)),
+            "item/permissions/requestApproval" | "item/tool/requestUserInput" | FORM => (ControlKind::Confirm, None),
             _ => (ControlKind::Other, None),
         };
-        let call = message.text("itemId");
+        let of_server = tool.filter(|tool| *tool == MCP_TOOL_CALL).map(|_| self.of_server(message));
+        let call = of_server.map_or_else(|| message.text("itemId"), |(call, _)| call);
         let permission = tool.map(|tool| {
             let started = call
                 .and_then(|call| self.open.get(call.as_escaped()))
                 .filter(|(_, input)| !input.is_empty());
             let input = match (message.params.get("command"), started) {
+                _ if let Some((_, input)) = of_server => Some(input),
                 (Some(command), _) if command.shape() == Some(Shape::String) => Some(object(&[("command", command)], cx)),
                 (_, Some((_, input))) => {
                     // The request names the item, which has said it.
@@ -104,10 +109,27 @@ impl Decoder {
             permission,
         });
         self.tell(message, Kind::Request(request), sink);
+        call
+    }
+
+    /// The call of a server's tool that a form asks about, which names no item: the one that asks for the same.
+    fn of_server<'a>(&self, message: &Message<'a>) -> (Option<Str<'a>>, Raw<'a>) {
+        let cx = &message.cx;
+        let of = |path: &[&str]| message.find(path);
+        let asked = [
+            ("server", of(&["serverName"])),
+            ("tool", of(&["_meta", "tool_name"])),
+            ("arguments", of(&["_meta", "tool_params"])),
+        ];
+        let asked: Vec<_> = asked.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let input = object(&asked, cx);
+        let print = ids::fnv(input.as_str().as_bytes(), ids::FNV_SEED);
+        let call = self.open.iter().find(|(_, (known, _))| *known == print);
+        (call.map(|(id, _)| Str::trusted(cx.arena.alloc_str(id))), input)
     }
 
     /// What the host asks, or tells.
-    pub(super) fn host_request<'a>(&self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) {
+    pub(super) fn host_request<'a>(&mut self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) {
         let cx = &message.cx;
         let kind = match &*method.unescape() {
             "turn/start" | "turn/steer" => {
@@ -116,6 +138,7 @@ impl Decoder {
                         content: items::content(content, cx),
                         source: PromptSource::Host,
                     });
+                    self.changed(message, sink);
                     self.input(message, InputKind::Prompt(prompt), sink);
                     return;
                 }
@@ -146,7 +169,16 @@ impl Decoder {
             sink.program(None, None);
         }
         let asked = if by_host { &mut self.agent_asked } else { &mut self.host_asked };
-        asked.take(message.id);
+        let about = asked.take(message.id).unwrap_or_default();
+        if let Some(words) = message
+            .result
+            .and_then(|result| result.get("message"))
+            .and_then(Raw::string)
+            .filter(|_| by_host)
+        {
+            // Who denied a call has said why; the program does not say it again.
+            self.denied.insert(about.clone(), words.as_escaped().to_owned());
+        }
         let thread = message.result.and_then(|result| Some((result, result.get("thread")?)));
         // A thread that was started or resumed says what its turns will be like; one that is only looked at does not.
         let begins = thread.filter(|(result, thread)| !by_host && result.get("model").is_some() && thread.get("id").is_some());
@@ -165,6 +197,15 @@ impl Decoder {
             self.input(message, InputKind::Response(response), sink);
         } else {
             self.tell(message, Kind::Response(response), sink);
+        }
+        if let Some(error) = message.error.filter(|_| !by_host && about == "turn/start") {
+            // A turn that was refused says nothing more.
+            let words = error.get("message").and_then(Raw::string);
+            let outcome = message.cx.keep(Outcome {
+                error: words,
+                ..Outcome::new(why(words.map_or("", Str::as_escaped)))
+            });
+            self.tell_with(message, Kind::Outcome(outcome), &[], sink);
         }
     }
 }
