@@ -9,6 +9,7 @@ pub mod choice;
 pub mod cli;
 pub mod demo;
 pub mod hooks;
+pub mod older;
 pub mod reach;
 pub mod replay;
 pub mod requests;
@@ -40,6 +41,8 @@ pub enum Said {
     Answered,
     /// The turn that runs was stopped because the host asked for it.
     Cancelled,
+    /// From here on it says lines of this mode of its dialect.
+    Speaks(Format),
     /// Nothing more will come. With a reason, if it is not because everything was said: a turn that runs fails for it, and a session
     /// in which the host still has something to say as well.
     Over(Option<String>),

@@ -165,8 +165,9 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
     };
     let program = dialect.program();
     let by_hooks = program.is_some_and(|program| program.traits.asks_by_hooks);
-    if program.is_some_and(|program| program.traits.client.is_some()) {
+    if let Some(program) = program.filter(|program| program.takes_requests(host)) {
         return match control {
+            SetModel | SetMode if program.is_one_turn() => (Passed, "with the next turn"),
             Initialize => (Emulated, "answered by us at once; its session begins with the servers that are named"),
             Interrupt => (Passed, "in its own words; the turn ends when it says so"),
             SetModel => (Passed, "where it has a choice of models, and it has this one"),

@@ -47,6 +47,8 @@ pub struct Requests {
     over: Option<String>,
     /// The program has been started once: there is no second one.
     started: bool,
+    /// It ended in the middle of the handshake.
+    unheard: bool,
     closed: bool,
     /// What is waited for, and since when.
     waits: Option<(Wait, Instant)>,
@@ -116,6 +118,7 @@ impl Requests {
             said: Vec::new(),
             over: None,
             started: false,
+            unheard: false,
             closed: false,
             waits: None,
             timers: Timers::default(),
@@ -256,6 +259,20 @@ impl Requests {
         self.obey(exchange);
     }
 
+    /// Whether the handshake is over.
+    pub fn has_begun(&self) -> bool {
+        self.started && !self.is_beginning() && !self.unheard
+    }
+
+    /// Whether the program ended before the handshake was over, of itself.
+    pub const fn ended_unheard(&self) -> bool {
+        self.unheard
+    }
+
+    const fn is_beginning(&self) -> bool {
+        matches!(self.waits, Some((Wait::Begin, _)))
+    }
+
     fn due(&self) -> Option<Instant> {
         let (wait, since) = self.waits?;
         let patience = match wait {
@@ -360,6 +377,7 @@ impl Backend for Requests {
             // It stays ours until all is known: this may be dropped while it waits.
             let ending = child.ended().await;
             self.heard(0);
+            self.unheard = self.is_beginning() && self.over.is_none();
             let why = died(self.dialect, &self.program, &ending);
             self.over = self.over.take().or(Some(why));
             self.child = None;

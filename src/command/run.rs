@@ -287,6 +287,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.format(), run.max_line),
+            max_line: run.max_line,
             backlog: run.max_queued,
             record: None,
             page: watched.then(|| LivePage::new(terminal::look(run.colour), terminal::size, run.max_line)),

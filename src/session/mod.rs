@@ -557,6 +557,8 @@ impl Session {
             }
             // The host knows what it has said.
             Kind::Prompt(prompt) if prompt.source == PromptSource::Host && !self.same => return,
+            // Some programs say every prompt again.
+            Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.same && !self.host.echoes => return,
             // What an agent remarks between two turns belongs to none: to a host of another dialect it would begin one.
             Kind::Prompt(_) if self.turn.is_none() && !self.same => return,
             Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.conduct.echoes() => {

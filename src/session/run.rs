@@ -49,6 +49,8 @@ pub struct Ears {
     pub host: Listener,
     /// What the back end says.
     pub backend: Listener,
+    /// Longer lines of the back end are left out.
+    pub max_line: usize,
     /// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
     pub backlog: usize,
     /// What is heard and said is kept here.
@@ -374,6 +376,7 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
         Said::Ended(_) if ended => {}
         Said::Ended(why) | Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
         Said::Answered => session.prompt_answered(now),
+        Said::Speaks(format) => ears.backend = Listener::to_agent(format, ears.max_line),
         Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {
             session.backend_over(why.map(cut), now);

@@ -286,6 +286,7 @@ fn a_panic_ends_with_the_dialect_s_last_words() {
             let mut ears = run::Ears {
                 host: Listener::to_host(dialect, 1 << 20),
                 backend: Listener::to_agent(Dialect::Claude, 1 << 20),
+                max_line: 1 << 20,
                 backlog: 1 << 20,
                 record: None,
                 page: None,

@@ -203,6 +203,11 @@ impl Program {
         self.prompt != PromptBy::Lines
     }
 
+    /// Whether it is spoken to in requests behind a host of this dialect. One of its own reads the lines that it writes, if it writes any.
+    pub fn takes_requests(&self, host: Dialect) -> bool {
+        self.traits.client.is_some() && !(self.is_one_turn() && host == self.dialect)
+    }
+
     /// Whether its hosts say by a flag who answers its questions; otherwise those answer that speak to it in lines.
     pub fn names_answerer(&self) -> bool {
         self.flag_for(Means::Answerer).is_some()

@@ -236,9 +236,7 @@ impl Backend for Cli {
                 InputKind::Prompt(prompt) => self.prompts.push_back(words(prompt)),
                 InputKind::Chat(chat) => self.prompts.push_back(prompts::of_chat(chat).unwrap_or_default()),
                 InputKind::Request(request) => {
-                    if self.reach(Control::of_host(request.kind)) == Reach::Emulated {
-                        self.change(input, request.kind);
-                    }
+                    self.change(input, request.kind);
                     return false;
                 }
                 InputKind::Cancel { .. } => self.change(input, ControlKind::Interrupt),

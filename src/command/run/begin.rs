@@ -16,6 +16,7 @@ use crate::backend::agent::Builtin;
 use crate::backend::choice::Choice;
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint};
+use crate::backend::older::MaybeOlder;
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::requests::{Requests, Start};
 use crate::backend::{Backend, cli};
@@ -69,29 +70,28 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
             };
             Ok(Box::new(Builtin::new(parts)?))
         }
-        Choice::Cli(dialect, path) if dialect.program().is_some_and(|program| program.traits.client.is_some()) => {
-            requests(run, *dialect, Start::Program(path.as_deref()), launch, cwd)
-        }
-        Choice::Command(dialect, command) => requests(run, *dialect, Start::Command(command), launch, cwd),
+        Choice::Command(dialect, command) => Ok(Box::new(requests(run, *dialect, Start::Command(command), launch, cwd)?)),
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
-            Ok(Box::new(
-                cli.with_models(run.models.clone())
-                    .keeping_daemons(run.keep_daemons)
-                    .patient(run.timers.permission),
-            ))
+            let cli = cli
+                .with_models(run.models.clone())
+                .keeping_daemons(run.keep_daemons)
+                .patient(run.timers.permission);
+            if !dialect.program().is_some_and(|program| program.takes_requests(launch.format.dialect)) {
+                return Ok(Box::new(cli));
+            }
+            let requests = requests(run, *dialect, Start::Program(path.as_deref()), launch, cwd)?;
+            Ok(Box::new(MaybeOlder::new(requests, cli)))
         }
     }
 }
 
-fn requests(run: &Run, dialect: Dialect, start: Start<'_>, launch: &Launch, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
+fn requests(run: &Run, dialect: Dialect, start: Start<'_>, launch: &Launch, cwd: &Path) -> Result<Requests, Failure> {
     let requests = Requests::new(dialect, start, launch, cwd, &run.pass_env)?;
-    Ok(Box::new(
-        requests
-            .with_models(run.models.clone())
-            .keeping_daemons(run.keep_daemons)
-            .within(run.timers, run.max_line),
-    ))
+    Ok(requests
+        .with_models(run.models.clone())
+        .keeping_daemons(run.keep_daemons)
+        .within(run.timers, run.max_line))
 }
 
 /// The model that is asked where the host names none: what the environment names, or else one that a server of our own machine has. What an

@@ -74,6 +74,7 @@ pub(super) fn unpanicked(
     let mut ears = Ears {
         host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
         backend: Listener::to_agent(backend.format(), run.max_line),
+        max_line: run.max_line,
         backlog: run.max_queued,
         record: None,
         page: None,
