@@ -93,6 +93,7 @@ mod run_acp_faults;
 mod run_asks;
 #[cfg(unix)]
 mod run_codex;
+mod run_codex_server;
 #[cfg(unix)]
 mod run_config;
 #[cfg(unix)]

@@ -291,7 +291,8 @@ impl Decoder {
             .and_then(Raw::string)
             .ok_or_else(|| message.missing("params/turn/status"))?;
         let origin = self.origin(message);
-        if origin.parent.is_some() {
+        let is_other = message.text("threadId").is_some_and(|thread| thread.as_escaped() != self.thread) && !self.thread.is_empty();
+        if origin.parent.is_some() || is_other {
             self.notice(message, Topic::SubagentEnd, None, sink);
             return Ok(());
         }
