@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::stage::{CLAUDE, End, Host, Stage, request, user};
-use crate::support::turns::{stage, starts, typed};
+use crate::support::turns::{prompts, stage, starts, typed};
 use crate::support::within;
 
 const GREETED: &str =
@@ -208,7 +208,7 @@ fn an_interrupt_stops_the_turn_that_runs_and_the_session_goes_on() {
             r#"say {"id":"r1","result":{}}"#.to_owned(),
             ends(1, "interrupted", None),
         ];
-        let stage = plays(&[waits, stopped.to_vec(), answers(2, 5, "Second."), vec!["read all".to_owned()]]);
+        let stage = plays(&[waits, stopped.to_vec(), answers(2, 4, "Second."), vec!["read all".to_owned()]]);
         let mut host = stage.host("claude", "codex", &[], CLAUDE);
         host.say(&user("one"));
         host.until("assistant");
@@ -424,6 +424,6 @@ fn one_without_an_app_server_is_started_for_each_turn() {
         assert_eq!(starts[0], ["app-server"]);
         assert!(starts[1].contains(&"--sandbox=read-only".to_owned()), "{starts:?}");
         assert!(starts[2].contains(&"--sandbox=workspace-write".to_owned()), "{starts:?}");
-        assert_eq!(typed(&stage).split_whitespace().collect::<String>(), "onetwo");
+        assert_eq!(prompts(&stage), "onetwo");
     });
 }

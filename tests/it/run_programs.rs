@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::Scratch;
 use crate::support::stage::{CLAUDE, Stage, request, user};
-use crate::support::turns::{said, stage, starts, typed};
+use crate::support::turns::{prompts, said, stage, starts};
 use crate::support::within;
 
 /// A program, recordings of two turns, their answers, and how it is told to go on with the session of the first.
@@ -92,7 +92,7 @@ fn prompts_are_turns_of_one_session() {
             assert!(starts.iter().all(|args| contains(args, known.begins)), "{starts:?}");
             let resumed: Vec<bool> = starts.iter().map(|args| contains(args, known.resumes)).collect();
             assert_eq!(resumed, [false, true], "{}: {starts:?}", known.backend);
-            assert_eq!(typed(&stage).split_whitespace().collect::<String>(), "onetwo", "{}", known.backend);
+            assert_eq!(prompts(&stage), "onetwo", "{}", known.backend);
             assert_eq!(stage.living(), [0; 0]);
         }
     });

@@ -78,6 +78,13 @@ pub(crate) fn typed(stage: &Stage) -> String {
     std::fs::read_to_string(stage.path("stdin")).unwrap_or_default()
 }
 
+/// The prompts among it, one behind the other, without requests that it did not know.
+pub(crate) fn prompts(stage: &Stage) -> String {
+    let typed = typed(stage);
+    let prompts = typed.lines().filter(|line| !line.starts_with("{\"method\""));
+    prompts.flat_map(str::split_whitespace).collect()
+}
+
 pub(crate) fn said(results: &[&Value]) -> Vec<String> {
     results
         .iter()

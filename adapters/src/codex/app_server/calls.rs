@@ -1,6 +1,6 @@
 //! Items that are calls of tools, and the plan.
 
-use super::decode::{Decoder, OpenCall};
+use super::decode::Decoder;
 use super::items::ItemMessage;
 use super::message::Message;
 use crate::codec::{Cx, Dialect};
@@ -75,7 +75,7 @@ impl Decoder {
         };
         self.agents(kind, item);
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
-        let opened = self.open.get(item.id.as_escaped()).map(|call| call.print);
+        let opened = self.open.get(item.id.as_escaped()).map(|(print, _)| *print);
         // What is searched for may be known at the end only.
         let is_empty = kind == "webSearch" && item.raw.get("query").is_some_and(|query| query.as_str() == "\"\"");
         if !whole && (opened.is_some() || is_empty) {
@@ -87,13 +87,12 @@ impl Decoder {
             if self.open.len() == MOST_OPEN {
                 self.open.pop_first();
             }
-            let input = if kind == "fileChange" {
+            let kept = if kind == "fileChange" {
                 call.input.as_str().to_owned()
             } else {
                 String::new()
             };
-            let is_main = self.origin(message).parent.is_none();
-            self.open.insert(item.id.as_escaped().to_owned(), OpenCall { print, input, is_main });
+            self.open.insert(item.id.as_escaped().to_owned(), (print, kept));
             if let Some(begins) = item.raw.get("status").filter(|status| status.as_str() == "\"inProgress\"") {
                 cx.took(begins.as_str());
             }

@@ -8,8 +8,8 @@ use super::said::Round;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    Agent, Content, Count, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, ResultStatus, RoundEnd, Scope,
-    Session, Side, Sink, ToolResult, Topic, Usage, Withdraw,
+    Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
+    Usage, Withdraw,
 };
 use crate::json::{Cursor, Error, Raw, Str, on_one_line};
 
@@ -23,8 +23,8 @@ pub struct Decoder {
     /// Requests without an answer, of either side.
     pub(super) agent_asked: Ids,
     pub(super) host_asked: Ids,
-    /// Calls without a result.
-    pub(super) open: BTreeMap<String, OpenCall>,
+    /// Calls without a result: a fingerprint of what they ask for, and that itself where an approval does not say it again.
+    pub(super) open: BTreeMap<String, (u64, String)>,
     pub(super) round: Round,
     /// Calls that the host has denied, and its words.
     pub(super) denied: BTreeMap<String, String>,
@@ -34,17 +34,6 @@ pub struct Decoder {
     facts: Facts,
     /// The host has given the turn a schema of its answer.
     has_schema: bool,
-}
-
-/// A call without a result.
-#[derive(Debug)]
-pub(super) struct OpenCall {
-    /// A fingerprint of what it asks for.
-    pub(super) print: u64,
-    /// That itself where an approval does not say it again; else empty.
-    pub(super) input: String,
-    /// It is none of an agent's that the program has started.
-    pub(super) is_main: bool,
 }
 
 /// What a session is like; each is the body of a JSON string.
@@ -305,9 +294,6 @@ impl Decoder {
         };
         let answer = |item: &Raw<'a>| item.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("agentMessage"));
         let text = turn.get("items").and_then(|items| items.elements().filter(answer).last());
-        if kind == OutcomeKind::Cancelled {
-            self.stopped(message, sink);
-        }
         self.round = Round::default();
         self.open.clear();
         self.denied.clear();
@@ -326,29 +312,6 @@ impl Decoder {
         });
         self.tell(message, Kind::Outcome(outcome), sink);
         Ok(())
-    }
-}
-
-impl Decoder {
-    /// Calls that were stopped with their turn, of which the program says nothing more.
-    fn stopped<'a>(&self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
-        let cx = &message.cx;
-        for (id, _) in self.open.iter().filter(|(_, call)| call.is_main) {
-            if let Some(trace) = cx.trace {
-                trace.note(Fate::Invented, "", "a call that was stopped with its turn gets a result that says so");
-            }
-            let result = cx.keep(ToolResult {
-                call: Str::trusted(cx.arena.alloc_str(id)),
-                name: None,
-                status: ResultStatus::Canceled,
-                content: Content::Text(Str::EMPTY),
-                is_error: None,
-                detail: None,
-                fields: &[],
-                of: None,
-            });
-            self.tell_with(message, Kind::ToolResult(result), &[], sink);
-        }
     }
 }
 

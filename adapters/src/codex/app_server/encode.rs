@@ -2,7 +2,7 @@
 
 use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Content, Counted, Event, Fields, Input, Kind, ResultStatus, Topic, Usage};
+use crate::event::{Counted, Event, Fields, Input, Kind, Topic, Usage};
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
@@ -104,8 +104,7 @@ fn write(line: Raw<'_>, out: &mut Out) {
 fn is_added(event: &Event<'_>) -> bool {
     match event.kind {
         Kind::Outcome(outcome) => outcome.synthetic,
-        // Of a call that was stopped with its turn the program says nothing either; a repair has words for it.
-        Kind::ToolResult(result) => result.status == ResultStatus::Canceled && result.content != Content::Text(Str::EMPTY),
+        Kind::ToolResult(result) => result.status == crate::event::ResultStatus::Canceled,
         _ => false,
     }
 }

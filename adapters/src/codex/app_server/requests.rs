@@ -82,13 +82,13 @@ impl Decoder {
         let permission = tool.map(|tool| {
             let started = call
                 .and_then(|call| self.open.get(call.as_escaped()))
-                .filter(|call| !call.input.is_empty());
+                .filter(|(_, input)| !input.is_empty());
             let input = match (message.params.get("command"), started) {
                 _ if let Some((_, input)) = of_server => Some(input),
                 (Some(command), _) if command.shape() == Some(Shape::String) => Some(object(&[("command", command)], cx)),
-                (_, Some(started)) => {
+                (_, Some((_, input))) => {
                     // The request names the item, which has said it.
-                    let input = cx.arena.alloc_str(&started.input);
+                    let input = cx.arena.alloc_str(input);
                     cx.stands_for(input, call.map_or("", Str::as_escaped));
                     Some(Raw::checked(input))
                 }
@@ -124,7 +124,7 @@ impl Decoder {
         let asked: Vec<_> = asked.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         let input = object(&asked, cx);
         let print = ids::fnv(input.as_str().as_bytes(), ids::FNV_SEED);
-        let call = self.open.iter().find(|(_, call)| call.print == print);
+        let call = self.open.iter().find(|(_, (known, _))| *known == print);
         (call.map(|(id, _)| Str::trusted(cx.arena.alloc_str(id))), input)
     }
 

@@ -33,6 +33,8 @@ struct AppServer {
     /// How many requests were made.
     asked: u64,
     stage: Stage,
+    /// The request of the handshake that is to be answered.
+    awaited: String,
     /// The thread's id, as the body of a JSON string.
     thread: String,
     /// Prompts that wait for their turn, as its `input`.
@@ -83,7 +85,7 @@ impl Client for AppServer {
         self.stage = Stage::Greeted;
         let version = env!("CARGO_PKG_VERSION");
         let who = format!("{{\"clientInfo\":{{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"{version}\"}}}}");
-        self.ask("initialize", &who, exchange);
+        self.awaited = self.ask("initialize", &who, exchange);
     }
 
     fn input(&mut self, input: &Input<'_>, exchange: &mut Exchange) -> bool {
@@ -167,6 +169,7 @@ impl AppServer {
             host: launch.format.dialect,
             asked: 0,
             stage: Stage::Asleep,
+            awaited: String::new(),
             thread: String::new(),
             prompts: VecDeque::new(),
             turn: None,
@@ -179,17 +182,21 @@ impl AppServer {
 
     /// Makes a request and returns its id. Ours are texts, for those of the program, and of hosts, are numbers or texts of another kind.
     fn ask(&mut self, method: &str, params: &str, exchange: &mut Exchange) -> String {
-        self.asked += 1;
-        let id = format!("\"agentglot-{}\"", self.asked);
+        let id = self.new_id();
         request(method, &id, params, exchange);
         id
+    }
+
+    fn new_id(&mut self) -> String {
+        self.asked += 1;
+        format!("\"agentglot-{}\"", self.asked)
     }
 
     fn open(&mut self, exchange: &mut Exchange) {
         self.stage = Stage::Opening;
         let (method, params) = self.opening.request();
         exchange.notes.append(&mut self.opening.unsaid);
-        self.ask(method, &params, exchange);
+        self.awaited = self.ask(method, &params, exchange);
     }
 
     /// Begins the turn of the prompt that has waited longest: a second one beside it would be told to the first.
@@ -225,8 +232,7 @@ impl AppServer {
         if self.turn.is_none() && self.prompts.is_empty() {
             return false;
         }
-        self.asked += 1;
-        let id = id.map_or_else(|| format!("\"agentglot-{}\"", self.asked), |id| format!("\"{}\"", id.as_escaped()));
+        let id = id.map_or_else(|| self.new_id(), |id| format!("\"{}\"", id.as_escaped()));
         self.stops.push(id);
         self.stop_now(exchange);
         true
@@ -311,8 +317,7 @@ impl AppServer {
             }
             return;
         }
-        // Until the thread is open one request follows the other.
-        if self.stage == Stage::Open || id != format!("\"agentglot-{}\"", self.asked) {
+        if self.stage == Stage::Open || id != self.awaited {
             return;
         }
         if let Some(error) = error {
@@ -332,7 +337,7 @@ impl AppServer {
                 if self.opening.resume == Resume::Latest {
                     self.stage = Stage::Looking;
                     let params = self.opening.latest();
-                    self.ask("thread/list", &params, exchange);
+                    self.awaited = self.ask("thread/list", &params, exchange);
                 } else {
                     self.open(exchange);
                 }

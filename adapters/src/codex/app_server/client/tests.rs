@@ -360,6 +360,17 @@ fn an_interrupt_reaches_the_turn_that_runs() {
         "{:?}",
         talk.told
     );
+    // Nor does one that only waits for the handshake hold that up.
+    let (mut early, _) = Talk::begin(&launch());
+    early.prompt("go");
+    assert_eq!(early.requests(stop), (true, String::new()));
+    early.hears(GREETED);
+    assert_eq!(early.hears(OPENED), turn(3, "go", ""));
+    assert!(
+        early
+            .hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#)
+            .contains("turn/interrupt")
+    );
     // A turn that ends before it is known which it is needs not be stopped.
     talk.prompt("again");
     talk.requests(stop);
