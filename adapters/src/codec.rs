@@ -466,6 +466,8 @@ pub struct Style {
     pub native_tools: bool,
     /// A dialect's older style, where it has one: Cursor's text format with a line for each action.
     pub old_text: bool,
+    /// The reader has not asked for thoughts, where the dialect shows them only then.
+    pub hides_thoughts: bool,
     /// The events are those of an agent that lives behind this dialect alone: its questions, answers and unknown lines are in the target's
     /// own words, and fields that it adds to the session's facts and to outcomes are the target's own too.
     pub agent: bool,

@@ -113,6 +113,8 @@ pub struct Manner {
     pub partial: bool,
     /// The older of two styles, where a dialect has one.
     pub old_text: bool,
+    /// The reader has not asked for thoughts: [`Style::hides_thoughts`].
+    pub hides_thoughts: bool,
     /// `json` with all messages.
     pub verbose: bool,
     /// What is said is that of an agent of ours: [`Style::agent`].
@@ -151,6 +153,7 @@ impl Speaker {
             partial: manner.partial,
             native_tools: manner.native_tools,
             old_text: manner.old_text,
+            hides_thoughts: manner.hides_thoughts,
             agent: manner.agent,
             verbose: manner.verbose,
         };

@@ -104,6 +104,7 @@ fn rebuild(log: &Log, count: &mut Count) {
         partial: true,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: true,
     };

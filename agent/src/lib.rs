@@ -239,10 +239,10 @@ impl Agent {
             tracing::warn!("{problem}");
         }
         let mut own = persona_session.tools(&world);
-        if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
+        if is_named(&["WebFetch", "web_fetch", "webfetch"], &parts.launch, &settings) {
             own.extend(persona.fetch.map(|fetch| fetch(tools::fetch::Policy::new(Vec::new()))));
         }
-        if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
+        if is_named(&["WebSearch", "web_search", "websearch"], &parts.launch, &settings) {
             own.extend(persona.search.map(|search| search(parts.engine.clone())));
         }
         let mcp = mcp_servers(persona, &parts.launch, parts.servers, &servers, &world, &requests);
@@ -486,10 +486,9 @@ fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
 /// What the host wants at the beginning.
 fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
     let models = &parts.models;
-    let asked = parts.model_name.as_deref().and_then(|name| models.named(name));
-    let model = asked
-        .or_else(|| models.named(settings.model()?))
-        .unwrap_or_else(|| models.usual().to_owned());
+    let named = |name| models.named(parts.dialect.program().map_or(name, |program| program.bare_model(name)));
+    let asked = parts.model_name.as_deref().and_then(named);
+    let model = asked.or_else(|| named(settings.model()?)).unwrap_or_else(|| models.usual().to_owned());
     let launch = &parts.launch;
     let SystemPrompt { replace, append } = &launch.system;
     let text = |text: &Option<Text>| match text {

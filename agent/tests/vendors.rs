@@ -61,7 +61,7 @@ fn no_module_names_a_vendor() {
 
 #[test]
 fn no_persona_knows_another() {
-    const FOLDERS: &[&str] = &["claude", "qwen", "cursor", "tricode", "codex", "gemini"];
+    const FOLDERS: &[&str] = &["claude", "qwen", "cursor", "tricode", "codex", "gemini", "opencode"];
     let mut seen = 0;
     for folder in FOLDERS {
         for (path, code) in sources(&format!("persona/{folder}")) {

@@ -227,6 +227,7 @@ mod tests {
             native_tools: true,
             partial: false,
             old_text: false,
+            hides_thoughts: false,
             agent: false,
             verbose: false,
         });

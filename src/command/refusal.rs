@@ -147,6 +147,7 @@ fn voice(to: Format, verbose: bool) -> Speaker {
         native_tools: true,
         partial: false,
         old_text: false,
+        hides_thoughts: false,
         verbose,
         agent: true,
     });

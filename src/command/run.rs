@@ -235,7 +235,9 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
     let session = match (&kept, &launch.session_id, &launch.resume) {
         (Some((transcript, _)), ..) => transcript.id().to_owned(),
         (None, Some(id), _) | (None, None, Resume::Session(id)) => id.clone(),
-        _ => uuid::Uuid::new_v4().to_string(),
+        // Other programs are told which session it is, in an id of the kind that they all take.
+        _ if matches!(choice, Choice::Cli(..)) => uuid::Uuid::new_v4().to_string(),
+        _ => persona::of(run.dialect).sessions.new_id(),
     };
     let live_facts = Live {
         session: session.clone(),
@@ -481,6 +483,10 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         agent: matches!(choice, Choice::Model(_)),
         // A person at a terminal wants to see what is done; a program that reads text wants the answer alone.
         old_text: matches!(choice, Choice::Model(_)) && std::io::stdout().is_terminal(),
+        hides_thoughts: dialect
+            .program()
+            .and_then(|program| program.traits.thoughts)
+            .is_some_and(|flag| given(launch, flag).is_none()),
         partial: launch.partial,
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode.layout == Layout::Document,

@@ -15,6 +15,8 @@ pub struct Host {
     pub agent: bool,
     /// Cursor's text with a line for each action.
     pub old_text: bool,
+    /// The reader has not asked for thoughts, in a program that shows them only then.
+    pub hides_thoughts: bool,
     /// A person watches: what is said to it are the canonical events, which a page shows ([`crate::show::LivePage`]).
     pub watched: bool,
     /// Deltas beside snapshots.

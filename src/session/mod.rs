@@ -114,6 +114,7 @@ impl Session {
             native_tools: true,
             partial: host.partial || host.watched,
             old_text: host.old_text,
+            hides_thoughts: host.hides_thoughts,
             agent: host.agent,
             verbose: host.verbose,
         };

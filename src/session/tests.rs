@@ -52,6 +52,7 @@ impl Scene {
         let host = Host {
             agent: false,
             old_text: false,
+            hides_thoughts: false,
             watched: false,
             format: Format::from(dialect),
             partial: false,

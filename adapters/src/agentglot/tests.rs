@@ -29,6 +29,7 @@ fn again(log: &str) -> String {
         partial: true,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     };

@@ -28,6 +28,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
         partial: true,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     };

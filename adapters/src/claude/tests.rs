@@ -14,6 +14,7 @@ pub(super) const STYLE: Style = Style {
     partial: true,
     native_tools: true,
     old_text: false,
+    hides_thoughts: false,
     agent: false,
     verbose: false,
 };

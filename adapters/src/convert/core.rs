@@ -112,6 +112,7 @@ pub(super) fn style(options: &Options, source: Format) -> Style {
         partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
         old_text: options.old_text,
+        hides_thoughts: false,
         agent: false,
         verbose: options.verbose,
     }

@@ -22,6 +22,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
         partial,
         native_tools: true,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     }
@@ -310,6 +311,7 @@ fn json_and_text_hold_what_counts_at_the_end() {
     assert_eq!(anew(&turn(), style(Dialect::Claude, Mode::TEXT, false)), "Two.\n");
     let old = Style {
         old_text: true,
+        hides_thoughts: false,
         agent: false,
         ..style(Dialect::Claude, Mode::TEXT, false)
     };

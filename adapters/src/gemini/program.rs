@@ -5,7 +5,9 @@ use super::ends;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
-use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error};
+use crate::launch::{
+    ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, SubCommand, Traits, flags, not_here, yargs_error,
+};
 
 /// The exit code of a run whose input makes no sense.
 const INPUT: u8 = 42;
@@ -51,7 +53,7 @@ pub(crate) static PROGRAM: Program = Program {
         cuts_at_commas: true,
         latest: Some("latest"),
         numbers_sessions: true,
-        piped_first: Some(500),
+        piped: Piped::Before(500),
         ..Traits::NONE
     },
     conduct: &GeminiCli,
@@ -116,11 +118,7 @@ fn check(launch: &mut Launch, is_given: &dyn Fn(&str) -> bool) -> Result<(), Arg
     }
     for flag in ["--acp", "--experimental-acp", "--list-extensions", "--delete-session"] {
         if is_given(flag) {
-            let why = format!(
-                "error: '{} {flag}' is an errand of {} itself, which a stand-in does not run",
-                PROGRAM.name, PROGRAM.product
-            );
-            return Err(ArgError::line(why, 1));
+            return Err(ArgError::line(not_here(&PROGRAM, flag), 1));
         }
     }
     if launch.resume == Resume::Pick {

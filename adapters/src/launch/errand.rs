@@ -120,11 +120,11 @@ impl Errand {
                 if list {
                     Answer::says("No MCP servers configured\n")
                 } else {
-                    Answer::refuses(not_here(program, &format!("mcp {}", words.join(" "))))
+                    Answer::refuses(not_here(program, &format!("mcp {}", words.join(" "))) + "\n")
                 }
             }
             Self::Update => Answer::says(format!("Already up-to-date (current {}).\n", program.version)),
-            Self::Other(words) => Answer::refuses(not_here(program, &words.join(" "))),
+            Self::Other(words) => Answer::refuses(not_here(program, &words.join(" ")) + "\n"),
         }
     }
 }
@@ -153,9 +153,10 @@ fn models(facts: &Facts<'_>) -> String {
     text
 }
 
-fn not_here(program: &Program, words: &str) -> String {
+/// What is said of a command or a flag that is not for a stand-in.
+pub(crate) fn not_here(program: &Program, words: &str) -> String {
     format!(
-        "error: '{} {words}' is a command of {} itself, which a stand-in does not have\n",
+        "error: '{} {words}' is a command of {} itself, which a stand-in does not have",
         program.name, program.product
     )
 }

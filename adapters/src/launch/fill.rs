@@ -66,6 +66,7 @@ fn fill(program: &Program, launch: &mut Launch, given: &Given) {
     let text = || given.value.clone().unwrap_or_default();
     let some = || Some(text());
     match given.flag.means {
+        Means::Output if program.traits.lines == given.value.as_deref() => launch.format = dialect.into(),
         Means::Output => launch.format.mode = mode_of(dialect, &text()).unwrap_or(launch.format.mode),
         Means::Lines => launch.format = dialect.into(),
         Means::Input => {

@@ -24,14 +24,14 @@ pub(crate) mod tests;
 use crate::codec::{Dialect, Format, Mode};
 
 pub use child::{ArgvError, Child, FilePart, MAX_ARG, PromptBy, Unsaid, argv};
-pub(crate) use errand::wants_json;
+pub(crate) use errand::{not_here, wants_json};
 pub use errand::{Answer, Errand, Facts};
 pub use fill::parse;
 pub(crate) use fill::{is_number, is_uuid};
 pub(crate) use flag::flags;
 pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
-pub use program::{Claim, Program, ServerWords, Traits};
+pub use program::{Claim, Piped, Program, ServerWords, Traits};
 pub(crate) use scan::{argparse_error, yargs_error};
 pub(crate) use servers::merged as merged_servers;
 

@@ -118,9 +118,14 @@ pub struct Traits {
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
     pub numbers_sessions: bool,
-    /// What standard input says stands before a prompt of the command line, with an empty line between them; it has so many milliseconds to
-    /// begin. Where it is not so, it is not read.
-    pub piped_first: Option<u64>,
+    /// What becomes of standard input where the command line has a prompt.
+    pub piped: Piped,
+    /// The word that means its own lines where the flag for the format has another one than we have.
+    pub lines: Option<&'static str>,
+    /// Its models are called `PROVIDER/MODEL`.
+    pub names_providers: bool,
+    /// The flag without which its lines and its text leave thoughts out.
+    pub thoughts: Option<&'static str>,
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
@@ -150,10 +155,24 @@ impl Traits {
         command: None,
         latest: None,
         numbers_sessions: false,
-        piped_first: None,
+        piped: Piped::Unread,
+        lines: None,
+        names_providers: false,
+        thoughts: None,
         answer_file: &[],
         images: &[],
     };
+}
+
+/// What becomes of standard input where the command line has a prompt. A terminal is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piped {
+    /// It is not read.
+    Unread,
+    /// What it says stands before the prompt, with an empty line between them; it has so many milliseconds to begin.
+    Before(u64),
+    /// What it says stands behind the prompt, on a line of its own.
+    Behind,
 }
 
 /// How a program is told the way to an MCP server at an address.
@@ -174,6 +193,12 @@ impl Program {
     /// The flag that says this.
     pub fn flag_for(&self, means: Means) -> Option<&'static Flag> {
         self.flags.iter().find(|flag| flag.spoken && flag.means == means)
+    }
+
+    /// A model's name without who serves it.
+    pub fn bare_model<'m>(&self, name: &'m str) -> &'m str {
+        let bare = name.split_once('/').map(|(_, model)| model);
+        bare.filter(|_| self.traits.names_providers).unwrap_or(name)
     }
 
     /// Those that can be started behind us.

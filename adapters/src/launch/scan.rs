@@ -57,6 +57,7 @@ pub(super) fn scan(program: &Program, args: &[String]) -> Result<Outcome, ArgErr
         args,
         at: 0,
         out: Scanned::default(),
+        is_agent: false,
         adjacent: false,
         prompt_end: 0,
     };
@@ -77,6 +78,8 @@ struct Scan<'a> {
     args: &'a [String],
     at: usize,
     out: Scanned,
+    /// The word for the agent was said.
+    is_agent: bool,
     /// The word before was an unknown flag without `=`.
     adjacent: bool,
     /// What stands after the prompt (argparse).
@@ -120,7 +123,12 @@ impl Scan<'_> {
     fn operand(&mut self, word: String) -> Result<Option<Errand>, ArgError> {
         if self.out.operands.is_empty() && !self.adjacent {
             match self.program.command(&word).map(|command| command.is) {
-                Some(Sub::Agent) => return Ok(None),
+                // What follows is said to the agent, whatever else it may be called.
+                Some(_) if self.is_agent => {}
+                Some(Sub::Agent) => {
+                    self.is_agent = true;
+                    return Ok(None);
+                }
                 Some(Sub::Latest) => {
                     self.out.latest = true;
                     return Ok(None);
@@ -158,6 +166,16 @@ impl Scan<'_> {
         self.out.operands.extend_from_slice(&self.args[self.at..]);
         self.at = self.args.len();
     }
+}
+
+/// What is said where the word for the agent is missing: without it the program is one for people.
+fn no_terminal(program: &Program) -> String {
+    let agent = program.commands.iter().find(|command| matches!(command.is, Sub::Agent));
+    let word = agent.map_or("", |command| command.names[0]);
+    format!(
+        "'{}' is for people at a terminal, which a stand-in is not; say '{} {word}'",
+        program.name, program.name
+    )
 }
 
 /// What argparse says to a wrong command line.

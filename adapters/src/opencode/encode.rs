@@ -1,7 +1,7 @@
 //! Events to OpenCode's lines: who writes what.
 
 use super::turn::{Behind, Turn};
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Want};
 use crate::event::{Event, Input, Origin, Time, Topic};
 use crate::ids;
 use crate::json::{Out, Str};
@@ -28,6 +28,8 @@ pub struct Encoder {
     /// How many ids were made.
     pub(super) ids: u64,
     pub(super) turn: Turn,
+    /// In text: the turn has said something.
+    pub(super) printed: bool,
 }
 
 impl Encoder {
@@ -43,6 +45,7 @@ impl Encoder {
             time: None,
             ids: 0,
             turn: Turn::default(),
+            printed: false,
         }
     }
 
@@ -80,7 +83,10 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        match self.style.hides_thoughts {
+            true => Want::SNAPSHOTS.without_thoughts(),
+            false => Want::SNAPSHOTS,
+        }
     }
 
     fn takes_fields(&self) -> bool {
@@ -93,6 +99,9 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if self.style.mode.layout == Layout::Text {
+            return self.plain(event, out);
+        }
         self.meet(event.origin, out);
         match self.style.is_own(Dialect::Opencode) {
             true => self.own(event, out),

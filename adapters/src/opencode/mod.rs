@@ -14,6 +14,7 @@ mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
+mod text;
 mod tools;
 mod turn;
 
@@ -31,7 +32,7 @@ use crate::vendor::{Ends, Facts, Logs, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "opencode",
     about: "OpenCode's run --format json, the sessions that it exports and the events of its server",
-    modes: &[Mode::new("run", Layout::Lines), export::MODE, bus::MODE],
+    modes: &[Mode::new("run", Layout::Lines), export::MODE, bus::MODE, Mode::TEXT],
     decoder: |mode| match mode.layout {
         Layout::Session => export::Decoder::default().into(),
         _ if mode.apart => bus::Decoder::default().into(),

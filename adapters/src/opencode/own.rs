@@ -213,6 +213,8 @@ fn notice(event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
 fn outcome(event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
     match outcome.error {
         Some(message) => error(event, outcome.word, Some(message), out),
+        // That a run has ended is all that says so.
+        None if outcome.synthetic => out.carried(),
         None => {
             out.lit("{\"type\":\"done\"");
             line_head(event, out);

@@ -1,10 +1,10 @@
-//! The command line of `opencode run`, with which it is started: one process is one turn, the prompt comes on stdin, and nobody is asked for
-//! permission. It is not stood in for.
+//! The command line of `opencode run`, and how it behaves towards its host: one process is one turn, the prompt stands on the command line, on
+//! stdin, or on both, and nobody is asked for permission.
 
 use crate::codec::{Dialect, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, Request};
-use crate::launch::{ArgError, Flag, Grammar, PermissionMode, Program, PromptBy, Sub, SubCommand, Traits, flags};
+use crate::event::{Fields, OutcomeKind, Request};
+use crate::launch::{ArgError, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, Sub, SubCommand, Traits, flags, not_here};
 
 /// The version that it was tried with.
 const VERSION: &str = "1.18.33";
@@ -21,14 +21,15 @@ pub(crate) static PROGRAM: Program = Program {
     flags: FLAGS,
     commands: COMMANDS,
     closed: true,
-    check: |_, _| Ok(()),
+    check,
     child: &["run", "--format=json", "--thinking"],
     prompt: PromptBy::Stdin,
-    permission: PermissionMode::Ask,
+    // Commands run besides: see RUNS.
+    permission: PermissionMode::AcceptEdits,
     no_prompt: || ArgError::line("Error: You must provide a message or a command", 1),
     no_session: |_| ArgError::line("Error: Session not found", 1),
     no_key: None,
-    links: &[],
+    links: &["opencode"],
     claims: None,
     backend: &["opencode"],
     file: "opencode",
@@ -39,6 +40,11 @@ pub(crate) static PROGRAM: Program = Program {
     traits: Traits {
         names_sessions: true,
         end_is_outcome: true,
+        piped: Piped::Behind,
+        lines: Some("json"),
+        names_providers: true,
+        thoughts: Some("--thinking"),
+        images: &["-f", "--file"],
         // By itself it runs everything in its directory. What it asks about is refused and ends the turn; what is denied is not offered
         // to the model.
         mode_variables: &[
@@ -62,7 +68,7 @@ const EDITS: &str =
     r#"{"edit":"allow","bash":"deny","webfetch":"deny","websearch":"deny","codesearch":"deny","external_directory":"deny","doom_loop":"deny"}"#;
 
 const FLAGS: &[Flag] = &flags! {
-    "--format": OneOf("<format>", &["default", "json"], &[]) => Rest, "what stdout carries";
+    "--format": OneOf("<format>", &["default", "json"], &[]) => Output, "what stdout carries";
     "-m", "--model": Value("<provider/model>") => Model, "the model";
     "-s", "--session": Value("<id>") => Resume, "go on in this session";
     "-c", "--continue": Switch => Latest, "go on in the latest session";
@@ -83,16 +89,61 @@ const FLAGS: &[Flag] = &flags! {
     "-i", "--interactive": Switch => Private, "for a person at a terminal";
     "--pure": Switch => Rest, "no plugins";
     "--print-logs": Switch => Rest, "its log on stderr";
-    "--log-level": Value("<level>") => Rest, "what its log tells";
+    "--log-level": OneOf("<level>", &["DEBUG", "INFO", "WARN", "ERROR"], &[]) => Rest, "what its log tells";
     "-v", "--version": Switch => Version, "the version";
     "-h", "--help": Switch => Help, "the help";
 };
 
-const COMMANDS: &[SubCommand] = &[SubCommand {
-    names: &["run"],
-    is: Sub::Agent,
-    about: "the agent: one turn, the prompt as arguments or on stdin",
-}];
+const COMMANDS: &[SubCommand] = &[
+    SubCommand {
+        names: &["run"],
+        is: Sub::Agent,
+        about: "the agent: one turn, the prompt as arguments or on stdin",
+    },
+    SubCommand::other(&["serve"], "the agent as a server"),
+    SubCommand::other(&["web"], "the same with a page"),
+    SubCommand::other(&["attach"], "a terminal for a server that runs already"),
+    SubCommand::other(&["acp"], "be an ACP agent"),
+    SubCommand::other(&["mcp"], "MCP servers"),
+    SubCommand::other(&["providers", "auth"], "who serves models, and keys for them"),
+    SubCommand::other(&["models"], "the models"),
+    SubCommand::other(&["agent"], "kinds of agents"),
+    SubCommand::other(&["session"], "the sessions"),
+    SubCommand::other(&["export"], "give a session away"),
+    SubCommand::other(&["import"], "take a session"),
+    SubCommand::other(&["stats"], "tokens and costs"),
+    SubCommand::other(&["github"], "the agent on GitHub"),
+    SubCommand::other(&["pr"], "the agent on a pull request"),
+    SubCommand::other(&["plugin", "plug"], "plugins"),
+    SubCommand::other(&["upgrade"], "another version"),
+    SubCommand::other(&["uninstall"], "remove it"),
+    SubCommand::other(&["completion"], "completions for a shell"),
+    SubCommand::other(&["debug"], "look into it"),
+    SubCommand::other(&["db"], "its database"),
+];
+
+/// What runs without a question by itself, beside reading and changing files of the folder.
+const RUNS: [&str; 4] = ["bash", "webfetch", "task", "mcp__*"];
+
+/// What would make it something other than an agent that answers once; and what its agents and its silence mean.
+fn check(launch: &mut Launch, is_given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
+    for flag in ["--attach", "--command"] {
+        if is_given(flag) {
+            return Err(ArgError::line(not_here(&PROGRAM, &format!("run {flag}")), 1));
+        }
+    }
+    if launch.fork && launch.resume == Resume::New {
+        return Err(ArgError::line("Error: --fork requires --continue or --session", 1));
+    }
+    match launch.agent.take().as_deref() {
+        Some("plan") => launch.permission = Some(PermissionMode::Plan),
+        None | Some("build") => {}
+        Some(other) => launch.agent = Some(other.to_owned()),
+    }
+    launch.allowed_tools = RUNS.map(str::to_owned).to_vec();
+    launch.print = true;
+    Ok(())
+}
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -111,8 +162,9 @@ impl Conduct for OpencodeRun {
         Damage::Ignored
     }
 
+    /// A turn that ends because a permission was refused has not failed.
     fn exit_code(&self, ended: Ended) -> u8 {
-        u8::from(ended.is_error)
+        u8::from(ended.outcome.is_none() || ended.is_error && ended.outcome != Some(OutcomeKind::Cancelled))
     }
 
     fn tells_failures(&self, mode: Mode) -> bool {

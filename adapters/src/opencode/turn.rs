@@ -179,6 +179,7 @@ impl Encoder {
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } => self.said("text", *text, event.origin, out),
+                Block::Thinking(_) if self.style.hides_thoughts => {}
                 Block::Thinking(thinking) => self.said("reasoning", thinking.text, event.origin, out),
                 Block::Call(call) => self.call(call, out),
                 // Media and sealed thoughts have no place.

@@ -19,6 +19,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
         partial,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     }

@@ -29,6 +29,7 @@ fn rebuilt(format: Format, log: &str) {
         partial: false,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     };

@@ -112,6 +112,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
         partial: true,
         native_tools: false,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     };

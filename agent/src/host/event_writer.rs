@@ -80,6 +80,7 @@ impl EventWriter {
             native_tools: false,
             partial: true,
             old_text: false,
+            hides_thoughts: false,
             verbose: false,
             agent: false,
         });

@@ -20,6 +20,7 @@ pub mod cursor;
 pub mod gemini;
 pub mod host;
 mod neutral;
+pub mod opencode;
 pub mod qwen;
 #[cfg(test)]
 mod read_rules_tests;
@@ -50,7 +51,7 @@ use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
 
 /// The vendors that are played, one line each. A dialect that is not here has nobody's manners: [`neutral`].
-static PERSONAS: [&Persona; 7] = [
+static PERSONAS: [&Persona; 8] = [
     &claude::CLAUDE,
     &qwen::RFC,
     &qwen::CODE,
@@ -58,6 +59,7 @@ static PERSONAS: [&Persona; 7] = [
     &cursor::CURSOR,
     &codex::CODEX,
     &gemini::GEMINI,
+    &opencode::OPENCODE,
 ];
 
 /// Who the agent is for hosts of a dialect.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::at;
+use super::{at, by_tool};
 
 /// The members: how the agent answers, by the name of a style (the text of a style is the user's or our own), and rules that only take
 /// something away.
@@ -12,6 +12,7 @@ const MEMBERS: &[&[&str]] = &[
     &["permissions", "ask"],
     &["tools", "exclude"],
     &["excludeTools"],
+    by_tool::MEMBER,
 ];
 
 /// So many rules of a list, and so many bytes of a rule or a name.
@@ -30,6 +31,8 @@ pub(super) fn part(whole: &Value) -> (Value, bool) {
                 .take(RULES)
                 .cloned()
                 .collect(),
+            // What is read of it takes something away.
+            Some(Value::Object(rules)) if *path == by_tool::MEMBER && rules.len() <= RULES => Value::Object(rules.clone()),
             _ => continue,
         };
         let place = path.iter().fold(&mut part, |place, name| &mut place[*name]);

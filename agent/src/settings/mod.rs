@@ -3,6 +3,7 @@
 //! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. Of a project
 //! that is not, only what is harmless (`harmless.rs`) counts. A file that cannot be read is told and skipped.
 
+mod by_tool;
 mod current;
 mod folder;
 mod harmless;
@@ -38,8 +39,12 @@ pub struct SettingsFiles {
     pub variable: Option<&'static str>,
     /// The user's file.
     pub user: &'static str,
+    /// The user's folder below his home, where it is not called as a project's.
+    pub home: Option<&'static str>,
     /// The project's file.
     pub project: &'static str,
+    /// That one lies beside the folder, not in it.
+    pub is_beside: bool,
     /// The project's file for the user alone.
     pub local: Option<&'static str>,
     /// The project's file of MCP servers.
@@ -89,7 +94,7 @@ impl Places {
             files
                 .variable
                 .and_then(named)
-                .or_else(|| home.as_ref().map(|home| home.join(files.folder)))
+                .or_else(|| home.as_ref().map(|home| home.join(files.home.unwrap_or(files.folder))))
         });
         let all = [Source::User, Source::Project, Source::Local];
         let (sources, asked) = match &launch.setting_sources {
@@ -124,6 +129,7 @@ impl Places {
         let files = self.files?;
         match source {
             Source::User => Some(self.config.as_ref()?.join(files.user)),
+            Source::Project if files.is_beside => Some(self.root.join(files.project)),
             Source::Project => Some(self.root.join(files.folder).join(files.project)),
             Source::Local => Some(self.root.join(files.folder).join(files.local?)),
             _ => None,
@@ -231,6 +237,9 @@ impl Settings {
             ];
             for (behavior, paths) in rules {
                 problems.extend(policy.add(*source, behavior, &lists(paths)));
+            }
+            for (behavior, rule) in by_tool::rules(value) {
+                problems.extend(policy.add(*source, behavior, &[rule]));
             }
             for folder in lists(&[&["permissions", "additionalDirectories"], &["context", "includeDirectories"]]) {
                 policy.add_folder(*source, &folder);

@@ -114,6 +114,18 @@ pub struct SessionFiles {
     pub checkpoints: Option<&'static str>,
 }
 
+impl SessionFiles {
+    /// A new session's id.
+    pub fn new_id(&self) -> String {
+        let id = transcript::uuid();
+        match self.ids {
+            Ids::Uuid => id,
+            Ids::Short => ids::short(&id),
+            Ids::Prefixed(prefix) => format!("{prefix}{}", &id.replace('-', "")[..place::DIGITS]),
+        }
+    }
+}
+
 impl Store {
     /// The sessions of this working folder, an absolute path without links. `env` gives the variables that say where they lie:
     /// a variable of the vendor's, or `AGENTGLOT_STATE_DIR`, `XDG_STATE_HOME` and `HOME`.
@@ -131,12 +143,6 @@ impl Store {
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = Rc::new(secrets);
         self
-    }
-
-    /// A new session's id.
-    pub fn new_id(&self) -> String {
-        let id = transcript::uuid();
-        if self.files.ids == Ids::Short { ids::short(&id) } else { id }
     }
 
     /// The session that is asked for, and what was said in it if it is not new.
@@ -178,7 +184,7 @@ impl Store {
         let id = match id {
             Some(id) if !self.files.ids.fit(id) => return Err(StoreError::BadId(id.to_owned())),
             Some(id) => id.to_owned(),
-            None => self.new_id(),
+            None => self.files.new_id(),
         };
         let made = if ask.keep { Some(self.make(&id, &writer)?) } else { None };
         let (place, trouble) = match made {

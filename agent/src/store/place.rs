@@ -8,6 +8,9 @@ use agentglot_adapters::raw::store::short_slug;
 pub(super) use agentglot_adapters::raw::store::stem;
 use agentglot_process::file::read_text;
 
+/// How many digits of a UUID stand behind the beginning of an id that is none.
+pub(super) const DIGITS: usize = 26;
+
 /// What ids of sessions look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
@@ -15,6 +18,8 @@ pub enum Ids {
     Uuid,
     /// Eight hexadecimal digits.
     Short,
+    /// Letters and digits behind these.
+    Prefixed(&'static str),
 }
 
 impl Ids {
@@ -23,6 +28,7 @@ impl Ids {
         match self {
             Self::Uuid => is_uuid(id),
             Self::Short => id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            Self::Prefixed(prefix) => id.strip_prefix(prefix).is_some_and(is_word),
         }
     }
 }
@@ -48,7 +54,13 @@ pub(super) fn slug(cwd: &Path) -> String {
 
 /// Whether it is a session's id of any kind.
 pub(super) fn is_any_id(id: &str) -> bool {
-    Ids::Uuid.fit(id) || Ids::Short.fit(id)
+    let behind = |(_, digits): (&str, &str)| digits.len() == DIGITS && is_word(digits);
+    Ids::Uuid.fit(id) || Ids::Short.fit(id) || id.split_once('_').is_some_and(behind)
+}
+
+/// The part of an id behind its beginning, which becomes part of a file's name.
+fn is_word(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 pub(super) fn is_uuid(id: &str) -> bool {

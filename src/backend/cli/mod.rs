@@ -122,6 +122,11 @@ impl Cli {
         // What is streamed can be put together again; what is not cannot be taken apart.
         launch.partial |= launch.format.mode.layout == Layout::Pieces;
         launch.prompt = None;
+        if let Some(name) = launch.model.as_mut().filter(|_| host != dialect)
+            && let Some(program) = host.program()
+        {
+            *name = program.bare_model(name).to_owned();
+        }
         if host != dialect && traits.no_late_bypass {
             // It asks about everything, and the session answers.
             launch.answerer = Answerer::Host;
@@ -144,6 +149,7 @@ impl Cli {
             native_tools: true,
             partial: false,
             old_text: false,
+            hides_thoughts: false,
             agent: false,
             verbose: false,
         };

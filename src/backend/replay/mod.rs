@@ -254,7 +254,9 @@ impl Backend for Replay {
                 }
                 Some(false) if self.closed && self.script.steps[self.at].turn > self.prompts => return Said::Over(None),
                 None if self.begun && self.prompts >= self.script.turns && self.script.unended.is_some() => {
+                    let end_is_outcome = self.dialect().program().is_some_and(|program| program.traits.end_is_outcome);
                     return match self.script.unended.take() {
+                        _ if end_is_outcome => Said::Ended("the log ends before the turn does".to_owned()),
                         Some(script::Unended::Denied(tool)) => Said::Denied(format!("{tool} was not allowed, and the log ends there")),
                         _ => Said::Failed("the log ends before the turn does".to_owned()),
                     };

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::time::Duration;
 
-use agentglot_adapters::raw::launch::Launch;
+use agentglot_adapters::raw::launch::{Launch, Piped};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -22,14 +22,14 @@ pub(super) enum Prompt {
 /// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
 pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, stop: &mut impl AsyncFnMut() -> i32) -> Result<Prompt, String> {
     let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
-    let piped = launch.format.dialect.program().and_then(|program| program.traits.piped_first);
+    let piped = launch.format.dialect.program().map_or(Piped::Unread, |program| program.traits.piped);
     let typed = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty());
     if typed.is_some_and(|prompt| prompt.len() > most) {
         return Err(too_long("on the command line"));
     }
     let mut stdin = std::io::stdin();
     match typed {
-        Some(prompt) if piped.is_none() || stdin.is_terminal() => return Ok(Prompt::Whole(prompt.clone())),
+        Some(prompt) if piped == Piped::Unread || stdin.is_terminal() => return Ok(Prompt::Whole(prompt.clone())),
         None if stdin.is_terminal() => return Ok(Prompt::None),
         _ => {}
     }
@@ -49,7 +49,10 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
     let mut bytes = Vec::new();
     loop {
         // Who inherits a standard input that nobody writes to has said all on the command line.
-        let first = piped.filter(|_| typed.is_some() && bytes.is_empty()).map(Duration::from_millis);
+        let first = match piped {
+            Piped::Before(millis) if typed.is_some() && bytes.is_empty() => Some(Duration::from_millis(millis)),
+            _ => None,
+        };
         let piece = tokio::select! {
             biased;
             number = stop() => return Ok(Prompt::Stopped(number, String::from_utf8_lossy(&bytes).into_owned())),
@@ -73,6 +76,7 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
     let said = String::from_utf8_lossy(&bytes);
     let text = match typed {
         Some(typed) if said.is_empty() => typed.clone(),
+        Some(typed) if piped == Piped::Behind => format!("{typed}\n{said}"),
         Some(typed) => format!("{said}\n\n{typed}"),
         None => said.trim().to_owned(),
     };

@@ -449,6 +449,7 @@ fn speaker(from: Dialect, to: Dialect) -> Speaker {
         native_tools: false,
         partial: true,
         old_text: false,
+        hides_thoughts: false,
         agent: to == Dialect::Acp,
         verbose: false,
     })

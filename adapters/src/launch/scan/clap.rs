@@ -1,6 +1,6 @@
 //! clap's grammar.
 
-use super::{ArgError, Errand, Flag, Program, Scan, Shape};
+use super::{ArgError, Errand, Flag, Program, Scan, Shape, no_terminal};
 use crate::launch::Sub;
 
 impl Scan<'_> {
@@ -42,13 +42,13 @@ impl Scan<'_> {
                 return Ok(errand);
             }
         }
-        if is_agent { Ok(None) } else { Err(no_terminal(self.program)) }
+        if is_agent { Ok(None) } else { Err(for_people(self.program)) }
     }
 
     /// The prompt, and before it the id of the session to go on with.
     fn clap_operand(&mut self, word: String, is_agent: bool) -> Result<Option<Errand>, ArgError> {
         if !is_agent {
-            return Err(no_terminal(self.program));
+            return Err(for_people(self.program));
         }
         if self.out.operands.len() > usize::from(self.out.resumes) {
             return Err(surplus(self.program, &word));
@@ -59,16 +59,8 @@ impl Scan<'_> {
 }
 
 /// Without the word for the agent it is a program for people.
-fn no_terminal(program: &Program) -> ArgError {
-    let agent = program.commands.iter().find(|command| matches!(command.is, Sub::Agent));
-    let word = agent.map_or("", |command| command.names[0]);
-    ArgError::line(
-        format!(
-            "Error: stdin is not a terminal\n'{}' is for people at a terminal, which a stand-in is not; say '{} {word}'",
-            program.name, program.name
-        ),
-        1,
-    )
+fn for_people(program: &Program) -> ArgError {
+    ArgError::line(format!("Error: stdin is not a terminal\n{}", no_terminal(program)), 1)
 }
 
 /// A word that nobody knows.

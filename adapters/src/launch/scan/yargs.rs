@@ -1,6 +1,6 @@
 //! yargs' grammar.
 
-use super::{ArgError, Errand, Flag, Scan, Shape, is_negative_number};
+use super::{ArgError, Errand, Flag, Scan, Shape, Sub, is_negative_number, no_terminal};
 
 impl Scan<'_> {
     pub(super) fn yargs(&mut self) -> Result<Option<Errand>, ArgError> {
@@ -36,6 +36,10 @@ impl Scan<'_> {
             if errand.is_some() {
                 return Ok(errand);
             }
+        }
+        let has_word = self.program.commands.iter().any(|command| matches!(command.is, Sub::Agent));
+        if has_word && !self.is_agent {
+            return Err(ArgError::line(no_terminal(self.program), 1));
         }
         Ok(None)
     }

@@ -37,6 +37,7 @@ const STYLE: Style = Style {
     partial: false,
     native_tools: false,
     old_text: false,
+    hides_thoughts: false,
     agent: false,
     verbose: false,
 };

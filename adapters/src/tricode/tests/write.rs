@@ -21,6 +21,7 @@ fn style(native_tools: bool) -> Style {
         partial: false,
         native_tools,
         old_text: false,
+        hides_thoughts: false,
         agent: false,
         verbose: false,
     }

@@ -35,7 +35,9 @@ static SETTINGS: SettingsFiles = SettingsFiles {
     folder: ".claude",
     variable: Some("CLAUDE_CONFIG_DIR"),
     user: "settings.json",
+    home: None,
     project: "settings.json",
+    is_beside: false,
     local: Some("settings.local.json"),
     servers: Some(".mcp.json"),
     plugins: Some(PluginFiles {
