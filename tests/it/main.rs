@@ -98,11 +98,14 @@ mod run_codex_server;
 mod run_config;
 #[cfg(unix)]
 mod run_faults;
+#[cfg(unix)]
 mod run_gemini;
 #[cfg(unix)]
 mod run_host;
 #[cfg(unix)]
 mod run_launch;
+#[cfg(unix)]
+mod run_opencode;
 #[cfg(unix)]
 mod run_plain;
 #[cfg(unix)]

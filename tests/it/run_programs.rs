@@ -243,11 +243,11 @@ fn a_session_that_is_not_there_is_refused_in_the_host_s_words() {
     });
 }
 
-/// It is started, not stood in for.
+/// Nobody is a dialect without a program.
 #[test]
-fn opencode_is_not_stood_in_for() {
+fn a_dialect_without_a_program_is_not_stood_in_for() {
     let run = Command::new(env!("CARGO_BIN_EXE_agentglot"))
-        .args(["run", "--as", "opencode", "--backend", "demo", "--", "hi"])
+        .args(["run", "--as", "atif", "--backend", "demo", "--", "hi"])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&run.stderr);
