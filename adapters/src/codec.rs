@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
 use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, Topic};
-use crate::json::{Error, Out, Str, no_object};
+use crate::json::{Error, Out, Str, no_object, python};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
 
@@ -230,6 +230,18 @@ impl<'a> Cx<'a> {
         let mut body = String::with_capacity(plain.len());
         Str::escape(plain, &mut body);
         Str::trusted(self.arena.alloc_str(&body))
+    }
+
+    /// The text with no more escapes than it needs, so that a part of the text is a part of the body.
+    pub(crate) fn plainly(&self, text: Str<'a>) -> Str<'a> {
+        if text.is_plainly_escaped() {
+            return text;
+        }
+        let mut body = Vec::with_capacity(text.as_escaped().len());
+        python::text(text, &mut body);
+        let plain = Str::trusted(self.arena.alloc_str(std::str::from_utf8(&body).unwrap_or(text.as_escaped())));
+        self.stands_for(plain.as_escaped(), text.as_escaped());
+        plain
     }
 }
 

@@ -463,7 +463,7 @@ fn source(content: Content<'_>, origin: &Origin<'_>, replay: bool) -> PromptSour
     if origin.parent.is_some() {
         return PromptSource::Parent;
     }
-    let local = |text: Str<'_>| text.as_escaped().starts_with("<local-command-std");
+    let local = |text: Str<'_>| text.begins("<local-command-std");
     if replay && !content.texts().next().is_some_and(local) {
         return PromptSource::Echo;
     }
@@ -484,7 +484,7 @@ pub(super) fn status(result: &ToolResult<'_>, meta: Option<Raw<'_>>) -> ResultSt
         return ResultStatus::Denied;
     }
     let interrupted = result.detail.and_then(|d| d.raw.get("interrupted")).and_then(Raw::bool) == Some(true);
-    let notice = |text: Str<'_>| text.as_escaped().starts_with("[Request interrupted by user");
+    let notice = |text: Str<'_>| text.begins("[Request interrupted by user");
     let told = match result.content {
         Content::Text(text) => notice(text),
         content => content.texts().next().is_some_and(notice),

@@ -50,6 +50,12 @@ impl<'a> Str<'a> {
         self.has_escapes() && self.unescaped() == plain
     }
 
+    /// Whether its text begins with `plain`, however it is escaped.
+    pub(crate) fn begins(self, plain: &str) -> bool {
+        let mut units = self.units();
+        self.0.starts_with(plain) || plain.encode_utf16().all(|unit| units.next() == Some(unit))
+    }
+
     /// Whether a backslash is in it.
     #[inline]
     pub fn has_escapes(self) -> bool {
@@ -360,6 +366,16 @@ fn escaped_unit(rest: &str) -> (u16, usize) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_begins_the_same_however_it_is_escaped() {
+        for body in ["</a> b", "<\\/a>", "\\u003c/a\\u003E"] {
+            assert!(Str::trusted(body).begins("</a>"), "{body}");
+        }
+        for body in ["", "<", "<\\\\/a>", "\\u003c"] {
+            assert!(!Str::trusted(body).begins("</a>"), "{body}");
+        }
+    }
 
     #[test]
     fn escapes_are_read_and_lone_surrogates_survive_comparison() {

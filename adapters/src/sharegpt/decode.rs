@@ -1,7 +1,7 @@
 //! Sessions to events.
 
 use super::fields::knows;
-use super::{BETWEEN, CALLS, THOUGHT, trimmed};
+use super::{CALLS, RESULT, THOUGHT, trimmed, without_line_feed};
 use crate::chat::{Members, arguments_json};
 use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{Block, Content, Event, Kind, Origin, Sink, Thinking, ToolCall};
@@ -59,7 +59,7 @@ fn one<'a>(raw: Raw<'a>, teller: &mut Teller<'_, 'a>) {
         return teller.unknown(raw);
     }
     said.word("from", &cx);
-    let value = said.text("value", &cx).unwrap_or_default();
+    let value = plainly(said.text("value", &cx).unwrap_or_default(), &cx);
     match from.as_escaped() {
         "human" | "user" => teller.prompt(Content::Text(value), said),
         "system" => teller.system(from, Content::Text(value), None, said),
@@ -68,17 +68,48 @@ fn one<'a>(raw: Raw<'a>, teller: &mut Teller<'_, 'a>) {
     }
 }
 
+/// A text in which marks may be looked for as they are written.
+fn plainly<'a>(value: Str<'a>, cx: &Cx<'a>) -> Str<'a> {
+    let plain = cx.plainly(value);
+    match plain.as_escaped().contains('<') {
+        true => plain,
+        false => value,
+    }
+}
+
 /// What came of the calls before it, of each its part, or of the first all of it.
 fn results<'a>(value: Str<'a>, said: Members<'a>, teller: &mut Teller<'_, 'a>) {
-    let parts: Vec<&str> = value.as_escaped().split(BETWEEN).collect();
-    if parts.len() < 2 || parts.len() != teller.waiting() {
-        return teller.result(None, Content::Text(value), said);
-    }
+    let marked = value.as_escaped();
+    let bare = trimmed(marked).strip_prefix(RESULT[0]).and_then(|rest| rest.strip_suffix(RESULT[1]));
+    let parts = parts(bare.unwrap_or(marked), bare.is_some()).filter(|parts| parts.len() == 1 || parts.len() <= teller.waiting());
+    teller.cx.took(marked);
     let mut said = Some(said);
-    for part in parts {
+    for part in parts.unwrap_or_else(|| vec![marked]) {
         let rest = said.take().unwrap_or_else(|| Members::new(&teller.cx));
         teller.result(None, Content::Text(Str::trusted(part)), rest);
     }
+}
+
+/// What the marks between results divide, without the line feeds beside marks; `is_marked`: marks stood around them all too.
+fn parts(text: &str, is_marked: bool) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    for part in text.split(RESULT[1]) {
+        let begun = match parts.is_empty() {
+            true => part,
+            false => part.split_once(RESULT[0]).filter(|(before, _)| trimmed(before).is_empty())?.1,
+        };
+        parts.push(begun);
+    }
+    let last = parts.len() - 1;
+    for (n, part) in parts.iter_mut().enumerate() {
+        if is_marked || n > 0 {
+            *part = part.strip_prefix("\\n").unwrap_or(part);
+        }
+        if is_marked || n < last {
+            *part = without_line_feed(part);
+        }
+    }
+    Some(parts)
 }
 
 fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Teller<'_, 'a>) {
@@ -101,7 +132,7 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
         text = trimmed(rest);
     }
     let marked = marked(text, teller);
-    let whole = || read(text, teller).filter(|_| is_call).map(|calls| ("", calls));
+    let whole = || read(trimmed(text), teller).filter(|_| is_call).map(|calls| ("", calls));
     let (text, calls) = marked.or_else(whole).unwrap_or((text, Vec::new()));
     if !calls.is_empty() {
         cx.took(value.as_escaped());

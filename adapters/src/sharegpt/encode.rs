@@ -1,6 +1,6 @@
 //! Events to sessions.
 
-use super::{BETWEEN, CALLS, THOUGHT};
+use super::{CALLS, RESULT, THOUGHT};
 use crate::codec::Dialect;
 use crate::json::Out;
 use crate::talk::{Answer, Call, Held, Places, Said, Who, Words};
@@ -98,7 +98,13 @@ fn calls(calls: &[Call], is_marked: bool, out: &mut Out) {
 fn results(answers: &[Answer], out: &mut Out) {
     out.lit("{\"from\":\"observation\",\"value\":\"");
     for (n, answer) in answers.iter().enumerate() {
-        out.lit(if n == 0 { "" } else { BETWEEN });
+        if n > 0 {
+            out.lit("\\n");
+            out.lit(RESULT[1]);
+            out.lit("\\n");
+            out.lit(RESULT[0]);
+            out.lit("\\n");
+        }
         out.bytes(&answer.text);
     }
     out.lit("\"");

@@ -50,22 +50,25 @@ pub static VENDOR: Vendor = Vendor {
 const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 /// The marks around calls that stand behind a text.
 const CALLS: [&str; 2] = ["<tool_call>", "</tool_call>"];
-/// What stands between the results of several calls, as the body of a string.
-const BETWEEN: &str = "\\n</tool_response>\\n<tool_response>\\n";
+/// The marks around the result of a call.
+const RESULT: [&str; 2] = ["<tool_response>", "</tool_response>"];
 
 /// A text, as the body of a string, without the blanks and line feeds around it.
 fn trimmed(mut body: &str) -> &str {
     loop {
         let bare = body.trim_ascii();
-        let bare = bare.strip_prefix("\\n").unwrap_or(bare);
-        // The `n` of a line feed, unless its backslash is one that is escaped.
-        let shorter = bare
-            .strip_suffix("\\n")
-            .filter(|rest| rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0);
-        let bare = shorter.unwrap_or(bare);
+        let bare = without_line_feed(bare.strip_prefix("\\n").unwrap_or(bare));
         if bare.len() == body.len() {
             return body;
         }
         body = bare;
     }
+}
+
+/// A text without the line feed that it ends with.
+fn without_line_feed(body: &str) -> &str {
+    // The `n` of a line feed, unless its backslash is one that is escaped.
+    let shorter = body.strip_suffix("\\n");
+    let shorter = shorter.filter(|rest| rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0);
+    shorter.unwrap_or(body)
 }

@@ -105,6 +105,82 @@ fn marks_in_texts_are_texts() {
     }
 }
 
+/// What is said in other escapes is the same.
+#[test]
+fn marks_are_marks_however_they_are_escaped() {
+    let log = r#"{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"<think>\nhm\n</think>\n\nLook.\n<tool_call>\n{\"name\": \"add\", \"arguments\": {}}\n</tool_call>\n<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 2}}\n</tool_call>"},{"from":"tool","value":"4\n</tool_response>\n<tool_response>\n5"},{"from":"gpt","value":"<think>t</think>Four."}]}"#;
+    let wanted = kept(log, "sharegpt", "openai:messages");
+    assert_eq!(wanted.matches("reasoning_content").count(), 2, "{wanted}");
+    assert_eq!(wanted.matches("\"role\":\"tool\"").count(), 2, "{wanted}");
+    for escaped in [
+        log.replace('/', "\\/"),
+        log.replace('<', "\\u003c"),
+        log.replace('>', "\\u003E").replace('/', "\\u002f"),
+        log.replace("\\n", "\\u000a"),
+    ] {
+        let (said, ledger) = traced(&escaped, "sharegpt", "openai:messages");
+        assert_eq!(said, wanted, "{escaped}");
+        assert!(!ledger.contains("\"dropped\""), "{ledger}");
+    }
+    let told = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"say \u003cthink> b"}]}"#;
+    let (_, ledger) = traced(told, "openai:messages", "sharegpt");
+    assert!(ledger.contains("holds a mark"), "{ledger}");
+}
+
+#[test]
+fn results_stand_in_marks_or_between_them() {
+    let call = r#"{"from":"gpt","value":"<tool_call>\n{\"name\":\"w\",\"arguments\":{}}\n</tool_call>"}"#;
+    for (calls, said, wanted) in [
+        (
+            2,
+            r"<tool_response>\n4\n</tool_response>\n<tool_response>\n7\n</tool_response>",
+            &["4", "7"][..],
+        ),
+        (2, r"<tool_response>4</tool_response><tool_response>7</tool_response>\n", &["4", "7"]),
+        (1, r"<tool_response>\n4\n</tool_response>", &["4"]),
+        (2, r"4\n</tool_response>\n<tool_response>\n7", &["4", "7"]),
+        (
+            1,
+            r"4\n</tool_response>\n<tool_response>\n7",
+            &[r"4\n</tool_response>\n<tool_response>\n7"],
+        ),
+        (1, r"4</tool_response> and 7", &["4</tool_response> and 7"]),
+        (1, r"a \\n</tool_response>\n", &[r"a \\n</tool_response>\n"]),
+        (1, "<tool_response>", &["<tool_response>"]),
+        (1, "", &[""]),
+    ] {
+        let calls = vec![call; calls].join(",");
+        let log = format!(r#"{{"conversations":[{{"from":"human","value":"q"}},{calls},{{"from":"tool","value":"{said}"}}]}}"#);
+        let messages = kept(&log, "sharegpt", "openai:messages");
+        let results = messages.split(r#""role":"tool","tool_call_id":"call_"#).skip(1);
+        let texts: Vec<&str> = results
+            .filter_map(|result| result.split_once(r#"content":""#)?.1.split_once(r#""}"#))
+            .map(|(text, _)| text)
+            .collect();
+        assert_eq!(texts, wanted, "{messages}");
+    }
+}
+
+/// Calls may stand in messages of their own before anything comes of the first.
+#[test]
+fn results_without_ids_are_those_of_the_calls_in_their_order() {
+    let call = |name: &str| format!(r#"{{"from":"function_call","value":"\n{{\"name\":\"{name}\",\"arguments\":{{}}}}"}}"#);
+    let log = format!(
+        r#"{{"conversations":[{{"from":"human","value":"q"}},{},{},{{"from":"observation","value":"4"}},{{"from":"observation","value":"5"}}]}}"#,
+        call("w"),
+        call("v")
+    );
+    let messages = kept(&log, "sharegpt", "openai:messages");
+    for part in [
+        r#"{"id":"call_1","type":"function","function":{"name":"w""#,
+        r#"{"id":"call_2","type":"function","function":{"name":"v""#,
+        r#""tool_call_id":"call_1","content":"4"}"#,
+        r#""tool_call_id":"call_2","content":"5"}"#,
+    ] {
+        assert!(messages.contains(part), "{part}\n{messages}");
+    }
+}
+
 #[test]
 fn what_calls_say_besides_is_told() {
     let log = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b <tool_call>{\"id\":\"c7\",\"name\":\"f\",\"arguments\":{},\"type\":\"function\"}</tool_call>"}]}"#;

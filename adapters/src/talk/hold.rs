@@ -270,7 +270,8 @@ impl Held {
 
     /// A text that holds a mark goes over as it is; whoever reads it may take it for what the mark says.
     fn look_for_marks(&self, text: Str<'_>, out: &Out) {
-        if self.places.marks.iter().any(|mark| text.as_escaped().contains(mark)) {
+        let holds = |text: &str| self.places.marks.iter().any(|mark| text.contains(mark));
+        if !self.places.marks.is_empty() && holds(&text.unescape()) {
             out.note(
                 Fate::Renamed,
                 "",

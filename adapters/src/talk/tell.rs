@@ -93,7 +93,6 @@ impl<'t, 'a> Teller<'t, 'a> {
             ..Reply::default()
         });
         self.turn.reply(reply);
-        self.open = Open::default();
         for block in blocks {
             if let Block::Call(call) = block {
                 self.open.push(call.id);
@@ -170,7 +169,7 @@ impl<'t, 'a> Teller<'t, 'a> {
     }
 }
 
-/// The calls of an answer that nothing has come of yet, in their order.
+/// The calls of a turn that nothing has come of yet, in their order.
 #[derive(Default)]
 struct Open<'a> {
     calls: Vec<Option<Str<'a>>>,

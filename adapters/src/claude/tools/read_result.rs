@@ -130,7 +130,7 @@ fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: Re
     let interrupted = interrupted.and_then(Raw::bool) == Some(true);
     let (stdout, stderr) = (stdout?.string()?, optional(stderr, Raw::string)?.unwrap_or_default());
     // Of an output that is too long the model sees its beginning, in a wrapper.
-    let text = if text.as_escaped().starts_with("<persisted-output>") || text.is(SILENCE) {
+    let text = if text.begins("<persisted-output>") || text.is(SILENCE) {
         together(stdout, stderr, arena)
     } else {
         text
