@@ -28,7 +28,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("tool_choice", "messages, request: which tool is to be called"),
     ("tools", "messages: the tools that could be called, as functions"),
     ("top_p", "messages, request: how much is left to chance"),
-    ("type", "`function`"),
+    ("type", "`function`, or `custom` where a tool takes a text"),
     ("user", "messages, request: whom the caller asks for"),
     ("weight", "messages: whether an answer is learned from, 0 or 1"),
     ("x_groq", "Groq's request id and usage"),

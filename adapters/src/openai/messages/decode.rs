@@ -85,7 +85,10 @@ impl<'a> Session<'_, 'a> {
         // When several say the same, it is told once.
         let thought = THOUGHTS.iter().find_map(|name| message.text(name, &cx).filter(|text| !text.is_empty()));
         blocks.extend(thought.map(|text| Block::Thinking(Thinking { text, ..Thinking::default() })));
-        match content(message.take("content", &cx), &cx) {
+        let said = message.take("content", &cx);
+        let is_refusal = |part: Raw<'a>| part.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("refusal"));
+        let has_refused = said.is_some_and(|said| said.elements().any(is_refusal));
+        match content(said, &cx) {
             Content::Text(text) if text.is_empty() => cx.took(text.as_escaped()),
             Content::Text(text) => blocks.push(Block::Text { text, fields: &[] }),
             Content::Blocks(parts) => blocks.extend(parts.iter().copied()),
@@ -101,7 +104,7 @@ impl<'a> Session<'_, 'a> {
             self.function = Some(id);
             blocks.push(self.function(id, function));
         }
-        let stop = refusal.map(|_| Stop {
+        let stop = (has_refused || refusal.is_some()).then(|| Stop {
             kind: StopKind::Refusal,
             word: Str::trusted("refusal"),
         });
@@ -114,6 +117,9 @@ impl<'a> Session<'_, 'a> {
             raw,
         };
         let cx = self.teller.cx;
+        if let Some(call) = self.custom(raw) {
+            return call;
+        }
         let reader = Reader { cx: &cx, knows };
         let Ok(call) = reader.call(&mut Cursor::new(raw.as_str()), 0) else {
             return other;
@@ -126,6 +132,28 @@ impl<'a> Session<'_, 'a> {
             input: arguments_json(call.arguments, &cx),
             fields: call.fields,
         })
+    }
+
+    /// A call of a tool that takes a text.
+    fn custom(&mut self, raw: Raw<'a>) -> Option<Block<'a>> {
+        let cx = self.teller.cx;
+        let mut call = Members::of(raw, &cx)?;
+        let called = call.get("custom")?;
+        let (name, text) = (
+            called.get("name")?.string()?,
+            called.get("input").filter(|input| input.string().is_some())?,
+        );
+        call.take("custom", &cx);
+        let id = call.text("id", &cx).filter(|id| !id.is_empty());
+        let input = &*cx.arena.alloc_str(&format!("{{\"input\":{}}}", text.as_str()));
+        cx.stands_for(input, text.as_str());
+        Some(Block::Call(ToolCall {
+            id: id.unwrap_or_else(|| self.teller.id()),
+            name,
+            kind: tools::kind_of(Dialect::Openai, name),
+            input: Raw::trusted(input),
+            fields: self.teller.fields(call),
+        }))
     }
 
     fn function(&self, id: Str<'a>, raw: Raw<'a>) -> Block<'a> {

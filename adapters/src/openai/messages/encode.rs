@@ -86,10 +86,24 @@ fn list(parts: &[Part], out: &mut Out) {
     out.lit("]");
 }
 
+/// The member of a call of a tool that takes a text.
+const CUSTOM: &[u8] = b",\"type\":\"custom\"";
+
 /// Arguments are a text that is JSON; what was none goes back as the text that it was.
 fn tool_call(call: &Call, out: &mut Out) {
     out.lit("{\"id\":");
     out.bytes(&call.id);
+    let text = Raw::trusted(&call.input).get("input");
+    if let (Some(more), Some(text)) = (call.more.strip_prefix(CUSTOM), text) {
+        out.bytes(CUSTOM);
+        out.lit(",\"custom\":{\"name\":");
+        string(call.name.as_bytes(), out);
+        out.lit(",\"input\":");
+        out.lit(text.as_str());
+        out.lit("}");
+        out.bytes(more);
+        return out.lit("}");
+    }
     out.lit(",\"type\":\"function\",\"function\":{\"name\":");
     string(call.name.as_bytes(), out);
     out.lit(",\"arguments\":\"");

@@ -62,6 +62,35 @@ fn ids_that_are_made_up_are_no_others() {
     assert_eq!(claude.matches(r#""tool_use_id":"call_1""#).count(), 1, "{claude}");
 }
 
+/// A tool may take a text in place of an object.
+#[test]
+fn custom_calls_are_calls() {
+    let log = concat!(
+        r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"custom","custom":{"name":"run_sql","input":"select 1"}}]},"#,
+        r#"{"role":"tool","tool_call_id":"x","content":"1"},{"role":"assistant","content":"one"}]}"#,
+        "\n"
+    );
+    let claude = kept(log, "openai:messages", "claude");
+    assert!(
+        claude.contains(r#"{"type":"tool_use","id":"x","name":"run_sql","input":{"input":"select 1"}}"#),
+        "{claude}"
+    );
+    assert!(!claude.contains(r#""name":"unknown""#) && !claude.contains("custom"), "{claude}");
+    let events = kept(log, "openai:messages", "agentglot");
+    let edited = kept(&events.replace("\"one\"", "\"1\""), "agentglot", "openai:messages");
+    assert_eq!(edited, log.replace("\"one\"", "\"1\""));
+}
+
+/// A refusal may be a member or a part.
+#[test]
+fn a_refusal_is_one_wherever_it_stands() {
+    for said in [r#""content":null,"refusal":"No.""#, r#""content":[{"type":"refusal","refusal":"No."}]"#] {
+        let log = format!(r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant",{said}}}]}}"#);
+        let events = kept(&log, "openai:messages", "agentglot");
+        assert!(events.contains("\"outcome\":\"refused\""), "{events}");
+    }
+}
+
 #[test]
 fn each_line_is_a_session() {
     let events = kept(&MESSAGES.repeat(2), "openai:messages", "agentglot");
