@@ -27,8 +27,10 @@ pub struct Trace {
     line: Cell<(usize, usize)>,
     /// What went over, and what was understood.
     marks: RefCell<Marks>,
-    /// A part went over.
+    /// A part went over, or is held.
     used: Cell<bool>,
+    /// A part went over.
+    written: Cell<bool>,
     renamed: RefCell<Many<(usize, usize, &'static str)>>,
     /// Parts of a part of the line, which is read as JSON itself: where that one stands.
     lost: RefCell<Many<(Span, String)>>,
@@ -43,6 +45,10 @@ pub struct Trace {
     elsewhere: RefCell<Vec<Finding>>,
     carried: Cell<bool>,
     merged: Cell<Option<&'static str>>,
+    /// Why an event of the line has no place, where the line may hold others.
+    left_out: Cell<Option<&'static str>>,
+    /// One entry tells of the line as a whole.
+    whole: Cell<bool>,
     held: RefCell<HeldParts>,
 }
 
@@ -100,6 +106,7 @@ impl Trace {
         self.line.set((start, start + line.len()));
         self.marks.borrow_mut().begin(self.line.get());
         self.used.set(false);
+        self.written.set(false);
         self.renamed.borrow_mut().clear();
         self.lost.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
@@ -107,6 +114,8 @@ impl Trace {
         self.watched.borrow_mut().clear();
         self.carried.set(false);
         self.merged.set(None);
+        self.left_out.set(None);
+        self.whole.set(false);
         let mut held = self.held.borrow_mut();
         held.here.clear();
         held.told.clear();
@@ -133,6 +142,7 @@ impl Trace {
     #[inline]
     fn goes_over(&self, span: Span) {
         self.used.set(true);
+        self.written.set(true);
         self.marks.borrow_mut().mark(span);
     }
 
@@ -254,7 +264,8 @@ impl Trace {
         held.count += 1;
         let number = held.count;
         if let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) {
-            self.goes_over((from, to));
+            self.used.set(true);
+            self.marks.borrow_mut().mark((from, to));
             held.here.push((number, from, to));
         }
         kept.0.push(number);
@@ -289,10 +300,9 @@ impl Trace {
         }
     }
 
-    /// Ends the line number `line` for the parts of it that are held.
-    ///
-    /// `whole`: one entry tells of the line as a whole.
-    pub(crate) fn settle_held(&self, text: &str, line: u64, whole: bool) {
+    /// Ends the line number `line`, which is settled, for the parts of it that are held.
+    pub(crate) fn settle_held(&self, text: &str, line: u64) {
+        let whole = self.whole.get();
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
         let HeldParts { here, before, .. } = &mut *held;
@@ -351,6 +361,12 @@ impl Trace {
         self.merged.set(Some(note));
     }
 
+    /// An event of this line has no place. If nothing of the line goes over, that is why; else its parts are told like all others that
+    /// nobody has written.
+    pub fn left_out(&self, note: &'static str) {
+        self.left_out.set(Some(note));
+    }
+
     /// A finding of its own.
     pub fn note(&self, fate: Fate, pointer: &str, note: &str) {
         let same = |a: &Finding, b: &Finding| a.fate == b.fate && alike(&a.note, &b.note);
@@ -370,21 +386,23 @@ impl Trace {
         let mut findings = self.found();
         findings.dedup();
         let carried = wrote || self.carried.get() || self.used.get();
+        let left_out = self.left_out.get();
         if let Some(note) = self.merged.get().filter(|_| !wrote) {
+            self.whole.set(true);
+            findings.extend(left_out.map(|note| Finding::new(Fate::Dropped, "", note)));
             findings.push(Finding::new(Fate::Merged, "", note));
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }
-        let is_told = findings.iter().any(|finding| finding.pointer.is_empty() && finding.fate == Fate::Dropped);
-        if !carried || is_told {
-            if !is_told
-                && !findings
-                    .iter()
-                    .any(|f| f.pointer.is_empty() && matches!(f.fate, Fate::Damaged | Fate::Merged))
-            {
-                findings.push(Finding::new(Fate::Dropped, "", &format!("no place in {target}")));
-            }
+        // What was written may be of lines before this one, and what is held is no more than that.
+        if !carried || left_out.is_some() && !self.written.get() {
+            self.whole.set(true);
             findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed | Fate::Merged));
+            let tells = |finding: &Finding| finding.pointer.is_empty() && matches!(finding.fate, Fate::Dropped | Fate::Damaged | Fate::Merged);
+            if !findings.iter().any(tells) {
+                let note = left_out.map_or_else(|| format!("no place in {target}"), str::to_owned);
+                findings.push(Finding::new(Fate::Dropped, "", &note));
+            }
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }
@@ -479,6 +497,28 @@ mod tests {
     }
 
     #[test]
+    fn an_event_that_has_no_place_hides_no_other_part() {
+        let line = r#"{"prompt":"p","reply":"r","id":7}"#;
+        let found = |written: &[&str], wrote: bool| {
+            let trace = Trace::default();
+            trace.begin(line);
+            trace.left_out("no prompts");
+            trace.note(Fate::Dropped, "", "and more");
+            written
+                .iter()
+                .for_each(|part| trace.used(&line[line.find(part).unwrap()..][..part.len()]));
+            let findings = trace.settle(line, wrote, "x");
+            findings.into_iter().map(|f| format!("{} {}", f.pointer, f.note)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&["\"r\""], true), [" and more", "/prompt no place in x", "/id no place in x"]);
+        assert_eq!(found(&[], true), [" and more"], "what was written is of other lines");
+        let trace = Trace::default();
+        trace.begin(line);
+        trace.left_out("no prompts");
+        assert_eq!(trace.settle(line, false, "x")[0].note, "no prompts");
+    }
+
+    #[test]
     fn an_empty_string_that_was_written_is_covered() {
         let line = r#"{"a":"","b":""}"#;
         let trace = Trace::default();
@@ -510,7 +550,7 @@ mod tests {
         trace.begin(lines[0]);
         trace.hold(&mut first, part(0, "one"));
         assert!(trace.settle(lines[0], false, "x").iter().all(|f| f.pointer == "/id"), "held for now");
-        trace.settle_held(lines[0], 4, false);
+        trace.settle_held(lines[0], 4);
         assert!(trace.take_late().is_empty());
         trace.begin(lines[1]);
         trace.tell_held(&mut first, Fate::Dropped, "no place");
@@ -519,7 +559,7 @@ mod tests {
         trace.hold(&mut gone, part(1, "three"));
         trace.release(&mut gone);
         trace.tell_held(&mut gone, Fate::Dropped, "went over");
-        trace.settle_held(lines[1], 5, false);
+        trace.settle_held(lines[1], 5);
         let late: Vec<_> = trace.take_late().into_iter().map(|(line, f)| (line, f.pointer, f.note)).collect();
         let wanted = [(4, "/m/text", "no place"), (5, "/text", "no place either")];
         assert_eq!(late, wanted.map(|(line, pointer, note)| (line, pointer.to_owned(), note.to_owned())));

@@ -114,9 +114,7 @@ impl<'a> Desk<'_, '_, 'a> {
         let is_thought = |block: &&Block<'_>| matches!(block, Block::Thinking(_) | Block::Redacted { .. });
         let thoughts = reply.blocks.iter().filter(is_thought).count();
         if thoughts > 0 {
-            self.down
-                .out
-                .note(Fate::Dropped, "", "thoughts that the target's model has not sealed would be refused");
+            self.down.out.left_out("thoughts that the target's model has not sealed would be refused");
         }
         if thoughts == 0 || thoughts < reply.blocks.len() {
             let said: Vec<Block<'_>> = reply.blocks.iter().filter(|block| !is_thought(block)).copied().collect();
@@ -166,7 +164,7 @@ impl Assembler {
         }
         if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {
             if down.out.traced() && self.has_lines {
-                down.out.note(Fate::Dropped, "", "a subagent's event; the target knows one thread only");
+                down.out.left_out("a subagent's event; the target knows one thread only");
             }
             return;
         }

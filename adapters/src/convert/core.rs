@@ -431,10 +431,8 @@ impl Consumer for Core {
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             let findings = trace.settle(value, wrote, &self.options.to.to_string());
-            let lost = |finding: &Finding| finding.pointer.is_empty() && matches!(finding.fate, Fate::Dropped | Fate::Merged);
-            let whole = findings.iter().any(lost);
             ledger.add(self.line, findings);
-            trace.settle_held(value, self.line, whole);
+            trace.settle_held(value, self.line);
             ledger.add_late(trace.take_late());
         }
         if let Some(reason) = told.objection {

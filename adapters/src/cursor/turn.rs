@@ -7,8 +7,8 @@ use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
 use super::members::is_kind;
 use crate::codec::Dialect;
 use crate::event::{
-    Block, Content, DetailShape, Event, Fate, Kind, Notice, Outcome, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundStart, Session, Time,
-    ToolCall, ToolResult, Topic, Usage,
+    Block, Content, DetailShape, Event, Kind, Notice, Outcome, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundStart, Session, Time, ToolCall,
+    ToolResult, Topic, Usage,
 };
 use crate::ids;
 use crate::json::{Digits, Out, Str};
@@ -442,7 +442,7 @@ impl Encoder {
             // What the session has used goes on, whether a line says it or not.
             self.turn_usage(outcome);
             if !outcome.synthetic {
-                out.note(Fate::Dropped, "", "a turn that failed has no result line; its error goes to stderr");
+                out.left_out("a turn that failed has no result line; its error goes to stderr");
             }
         } else {
             self.begin(out);

@@ -271,6 +271,14 @@ impl Out {
         }
     }
 
+    /// Tells the ledger why an event of this line, or a part of one that is written, has no place.
+    #[inline]
+    pub fn left_out(&self, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.left_out(note);
+        }
+    }
+
     /// Tells the ledger something about this line that the calls above don't say. `pointer` is that of the source line.
     #[inline]
     pub fn note(&self, fate: crate::event::Fate, pointer: &str, note: &str) {

@@ -214,6 +214,20 @@ fn what_has_no_place_is_told() {
     }
 }
 
+/// A session is one value: what an encoder has no place for hides nothing else of it.
+#[test]
+fn each_part_that_has_no_place_is_told() {
+    let log = r#"{"conversations":[{"from":"human","value":"q","zz1":1},{"from":"gpt","value":"a","zz2":2}],"zz3":3}"#;
+    let (_, ledger) = traced(log, "sharegpt", "tricode");
+    for pointer in ["/conversations/0/value", "/conversations/0/zz1", "/conversations/1/zz2", "/zz3"] {
+        assert!(
+            ledger.contains(&format!("\"pointer\":\"{pointer}\",\"fate\":\"dropped\"")),
+            "{pointer}\n{ledger}"
+        );
+    }
+    assert!(!ledger.contains(r#""pointer":"","fate":"dropped""#), "{ledger}");
+}
+
 #[test]
 fn rubbish_is_told() {
     for (text, damages) in [

@@ -4,8 +4,7 @@ use crate::claude::VERSION;
 use crate::claude::encode::{write_request, write_time};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Counted, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus,
-    ToolResult,
+    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolResult,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time, version};
@@ -124,7 +123,7 @@ impl Encoder {
                 // The API takes no thought that it has not sealed.
                 Block::Thinking(thinking) if thinking.signature.is_none_or(Str::is_empty) => {
                     out.lost(thinking.text.as_escaped(), None, "thinking that no model has signed cannot be sent again");
-                    out.note(Fate::Dropped, "", "thinking that no model has signed cannot be sent again");
+                    out.left_out("thinking that no model has signed cannot be sent again");
                 }
                 block => self.block(event, reply, block, out),
             }

@@ -8,7 +8,7 @@ use super::encode::Encoder;
 use crate::codec::Dialect;
 use crate::codex::tools::model::{Asked, asked};
 use crate::event::{
-    Block, DetailShape, Event, Fatal, Fate, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
+    Block, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
     ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
@@ -166,7 +166,7 @@ impl Encoder {
         // The program says so of what the user wrote, which may look like its own words.
         out.lit("],\"internal_chat_message_metadata_passthrough\":{\"content_item_kinds\":[\"user.text\"]}}}\n");
         if prompt.content.has_other_than_text() {
-            out.note(Fate::Dropped, "", "what is no text in a prompt");
+            out.left_out("what is no text in a prompt");
         }
         self.view(origin.time, "user_message", out);
         out.lit(",\"message\":\"");
@@ -291,7 +291,7 @@ impl Encoder {
         result.content.texts().for_each(|text| out.body(text));
         out.lit("\"}}\n");
         if result.content.has_other_than_text() {
-            out.note(Fate::Dropped, "", "what is no text in a result");
+            out.left_out("what is no text in a result");
         }
     }
 

@@ -116,7 +116,7 @@ impl Encoder {
         }
         parts.lit(if parts.is_empty() { "[{\"text\":\"\"}]" } else { "]" });
         if prompt.content.has_other_than_text() {
-            out.note(Fate::Dropped, "", "what is no text in a prompt");
+            out.left_out("what is no text in a prompt");
         }
         out.bytes(parts.written());
         // What the program says in the user's place is shown as what the user has said.
@@ -140,7 +140,7 @@ impl Encoder {
         }
         response.lit("\"}");
         if result.content.has_other_than_text() {
-            out.note(Fate::Dropped, "", "what is no text in a result");
+            out.left_out("what is no text in a result");
         }
         let time = known_time(event.origin.time, out);
         let call = result.call.as_escaped();

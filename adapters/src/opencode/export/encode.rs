@@ -2,7 +2,7 @@
 
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Block, Content, Event, Fate, Field, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, Topic};
+use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, Topic};
 use crate::json::{Cursor, Out, Raw, Str};
 use crate::opencode::PART;
 use crate::opencode::encode::Encoder as Run;
@@ -103,7 +103,7 @@ impl Encoder {
                 }
                 Block::Other { raw, .. } if self.own => out.unchecked(*raw),
                 _ => {
-                    out.note(Fate::Dropped, "", "what is no text in a prompt");
+                    out.left_out("what is no text in a prompt");
                     continue;
                 }
             }

@@ -2,8 +2,8 @@ use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Counted, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time,
-    ToolResult, Usage,
+    At, Block, Content, Counted, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
+    Usage,
 };
 use crate::json::Out;
 use crate::qwen_code::VERSION;
@@ -80,7 +80,7 @@ impl Encoder {
             out.lit("{\"text\":\"\"}");
         }
         if prompt.content.has_other_than_text() {
-            out.note(Fate::Dropped, "", "what is no text in a prompt");
+            out.left_out("what is no text in a prompt");
         }
         out.lit("]}}\n");
     }
@@ -127,7 +127,7 @@ impl Encoder {
         }
         if reply.error.is_some() {
             // A failed model call leaves no message.
-            out.note(Fate::Dropped, "", "what the program says about a failed model call is no message");
+            out.left_out("what the program says about a failed model call is no message");
             return;
         }
         let mut parts = Out::default();
