@@ -47,7 +47,8 @@ pub(crate) fn begins_another(dialect: Dialect, text: &str, in_turn: bool) -> Opt
     }
     let found = detect::proof_of_another(dialect, text)?;
     let other = found.format.dialect;
-    if other.is_api() || !found.format.is_readable() {
+    // The stream of a model's API is one reply, and no session.
+    if (other.is_api() && !found.format.is_writable()) || !found.format.is_readable() {
         return None;
     }
     if !in_turn {
@@ -58,7 +59,7 @@ pub(crate) fn begins_another(dialect: Dialect, text: &str, in_turn: bool) -> Opt
         arena: &Bump::new(),
         trace: None,
     };
-    Decoder::new(other).line(text, &cx, &mut first).ok()?;
+    Decoder::new(found.format).line(text, &cx, &mut first).ok()?;
     first.0.then_some(found)
 }
 

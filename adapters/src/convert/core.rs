@@ -92,9 +92,10 @@ fn gives_back(options: &Options, source: Format) -> bool {
         }
 }
 
-/// Whether the lines themselves are copied.
+/// Whether the lines themselves are copied. What a repair adds stands behind them; in a session that is one value it stands inside.
 fn is_copied(options: &Options, collects: bool) -> bool {
-    options.from == options.to && options.anew.is_none() && !collects
+    let repairs_inside = options.repair && options.to.mode.layout.is_one_value();
+    options.from == options.to && options.anew.is_none() && !collects && !repairs_inside
 }
 
 /// Whether nothing is asked about the lines but what they say, each for itself.

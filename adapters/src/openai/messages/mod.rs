@@ -16,7 +16,7 @@ pub(crate) type Encoder = crate::talk::Encoder<encode::Messages>;
 
 use crate::codec::{Layout, Mode};
 use crate::detect::{Opened, word};
-use crate::json::Raw;
+use crate::json::{Raw, Str};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("messages", Layout::Rows);
@@ -24,19 +24,24 @@ pub(super) const MODE: Mode = Mode::new("messages", Layout::Rows);
 /// The roles that a message may have.
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/// Members of the whole that those have who train; a request says more.
+/// Members of the whole that those have who train.
 const OF_TRAINING: [&str; 4] = ["messages", "tools", "functions", "parallel_tool_calls"];
 
-/// Whether a line is such a session and nothing else (true), or a request with one: that has calls or what came of them, for hosts of an
-/// agent send requests too, and its agent calls tools itself. The requests of another API have such a list as well: there the system speaks
-/// beside it, and calls are blocks.
+/// Members of the whole by which a request is told from a session of a data set, which may have columns of any other name.
+const OF_REQUESTS: [&str; 4] = ["model", "stream", "max_tokens", "max_completion_tokens"];
+
+/// Whether a line is such a session and nothing else (true), or one among other members: of a data set, or a request. A request has calls
+/// or what came of them, for hosts of an agent send requests too, and its agent calls tools itself. The requests of another API have such a
+/// list as well: there the system speaks beside it, and calls are blocks.
 pub(super) fn is_one(line: &Opened<'_>) -> Option<bool> {
     let messages = line.get("messages")?;
     let role = |message: Raw<'_>| message.get("role").is_some_and(|role| ROLES.contains(&word(role)));
     messages.elements().next().filter(|first| role(*first))?;
-    if line.members().all(|name| OF_TRAINING.iter().any(|known| name.is(known))) {
+    let is_of = |known: &[&str], name: Str<'_>| known.iter().any(|known| name.is(known));
+    if line.members().all(|name| is_of(&OF_TRAINING, name)) {
         return Some(true);
     }
+    let is_request = || line.members().any(|name| is_of(&OF_REQUESTS, name));
     let has_calls = |message: Raw<'_>| message.get("tool_calls").is_some() || message.get("tool_call_id").is_some();
-    messages.elements().any(has_calls).then_some(false)
+    (line.kind.is_empty() && !is_request() || messages.elements().any(has_calls)).then_some(false)
 }

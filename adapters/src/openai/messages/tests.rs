@@ -1,7 +1,9 @@
 use std::sync::LazyLock;
 
+use crate::convert::Options;
+use crate::detect::{Answer, Detector};
 use crate::json::Raw;
-use crate::testing::{damage, golden, kept, traced};
+use crate::testing::{damage, format, golden, kept, traced, with};
 
 static MESSAGES: LazyLock<String> = LazyLock::new(|| golden("openai/messages.jsonl"));
 
@@ -60,6 +62,64 @@ fn ids_that_are_made_up_are_no_others() {
     let claude = kept(log, "openai:messages", "claude");
     assert_eq!(claude.matches(r#""id":"call_1""#).count(), 1, "{claude}");
     assert_eq!(claude.matches(r#""tool_use_id":"call_1""#).count(), 1, "{claude}");
+}
+
+/// Data sets have columns of any name beside the list.
+#[test]
+fn a_session_with_other_columns_is_recognised() {
+    let found = |more: &str| {
+        let line = format!(r#"{{"id":"7",{more},"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":"b"}}]}}"#);
+        match Detector::new(false).look(line.as_bytes(), true) {
+            Answer::Found(found) => found.format.to_string(),
+            _ => String::new(),
+        }
+    };
+    for more in [r#""source":"x""#, r#""metadata":{"a":1}"#, r#""prompt":"a""#] {
+        assert_eq!(found(more), "openai:messages", "{more}");
+    }
+    assert_eq!(found(r#""model":"m""#), "qwen", "a request of an agent");
+}
+
+#[test]
+fn a_session_behind_the_log_of_an_agent_is_read() {
+    let options = Options {
+        follow: true,
+        ..Options::new(format("claude"), format("agentglot"))
+    };
+    let events = with(&format!("{CLAUDE}{}", *MESSAGES), options);
+    assert_eq!(events.matches("\"event\":\"session\"").count(), 1 + MESSAGES.lines().count(), "{events}");
+}
+
+/// What a repair adds stands inside of the session, not behind it.
+#[test]
+fn a_repair_adds_results() {
+    for (name, log, added) in [
+        (
+            "openai:messages",
+            r#"{"messages":[{"role":"user","content":"q","a":1},{"role":"assistant","content":null,"tool_calls":[{"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]},{"role":"user","content":"q2"},{"role":"assistant","content":"x"}]}"#,
+            r#"{"role":"tool","tool_call_id":"c2","content":"The tool call was interrupted"#,
+        ),
+        (
+            "sharegpt",
+            r#"{"conversations":[{"from":"human","value":"q"},{"from":"function_call","value":"{\"name\": \"g\", \"arguments\": {}}"},{"from":"human","value":"q2","a":1},{"from":"gpt","value":"x"}]}"#,
+            r#"{"from":"observation","value":"The tool call was interrupted"#,
+        ),
+        (
+            "atif",
+            r#"{"schema_version":"ATIF-v1.6","session_id":"s","agent":{"name":"x","version":"1"},"steps":[{"step_id":1,"source":"user","message":"hi","a":1},{"step_id":2,"source":"agent","message":"a","tool_calls":[{"tool_call_id":"c1","function_name":"f","arguments":{}}]},{"step_id":3,"source":"user","message":"b"}]}"#,
+            r#""observation":{"results":[{"source_call_id":"c1","content":"The tool call was interrupted"#,
+        ),
+    ] {
+        let options = Options {
+            repair: true,
+            keep_spelling: true,
+            ..Options::new(format(name), format(name))
+        };
+        let repaired = with(log, options);
+        assert!(repaired.contains(added), "{repaired}");
+        assert!(repaired.contains(r#""a":1"#), "{repaired}");
+        assert_eq!(kept(log, name, name).trim_end(), log);
+    }
 }
 
 /// A tool may take a text in place of an object.
