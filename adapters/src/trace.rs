@@ -274,10 +274,13 @@ impl Trace {
     /// Parts that were held have gone over.
     pub fn release(&self, kept: &mut Kept) {
         let mut held = self.held.borrow_mut();
-        let HeldParts { before, lost, .. } = &mut *held;
+        let HeldParts { here, before, lost, .. } = &mut *held;
         // Of one of which a part has no place that is told yet.
         for number in kept.0.drain(..).filter(|number| lost.iter().all(|(of, _)| of != number)) {
             before.remove(&number);
+            if here.binary_search_by_key(&number, |here| here.0).is_ok() {
+                self.written.set(true);
+            }
         }
     }
 

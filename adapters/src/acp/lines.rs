@@ -92,14 +92,10 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     };
     let mut first = true;
     for block in list {
-        let image;
         let whole = match block {
             Block::Text { .. } => None,
-            Block::Media(media) => match picture(media.raw) {
-                Some(found) => {
-                    image = found;
-                    Some(image)
-                }
+            Block::Media(media) => match media.picture().and_then(|picture| Some((picture.mime?, picture.value))) {
+                Some(image) => Some(image),
                 None => continue,
             },
             _ => continue,
@@ -119,16 +115,6 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
         }
         out.lit(behind);
     }
-}
-
-/// The type and the data of an image, as this dialect or Anthropic's says them.
-fn picture(raw: Raw<'_>) -> Option<(Str<'_>, Str<'_>)> {
-    let (kind, data) = match raw.get("source") {
-        Some(source) => (source.get("media_type")?, source.get("data")?),
-        None => (raw.get("mimeType")?, raw.get("data")?),
-    };
-    raw.check().ok()?;
-    Some((kind.string()?, data.string()?))
 }
 
 /// Writes a block with a text.

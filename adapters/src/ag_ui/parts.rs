@@ -3,8 +3,8 @@
 use bumpalo::collections::Vec as ArenaVec;
 
 use crate::codec::Cx;
-use crate::event::{Block, Content, Media};
-use crate::json::{Out, Raw, Str};
+use crate::event::{Block, Content, Media, Picture};
+use crate::json::{Out, Raw};
 
 /// Content as blocks have it.
 pub(super) fn content<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Content<'a> {
@@ -69,10 +69,11 @@ pub(super) fn media(content: Content<'_>, out: &mut Out) {
     let Content::Blocks(blocks) = content else { return };
     let mut before = ",\"media\":[";
     for block in blocks {
-        let Block::Media(Media { raw, .. }) = block else { continue };
-        let Some(picture) = picture(*raw) else { continue };
+        let Block::Media(media) = block else { continue };
+        let Some(picture) = media.picture() else { continue };
         out.lit(before);
-        picture.write(out);
+        out.beside(media.kind.as_escaped());
+        write(&picture, out);
         before = ",";
     }
     if before == "," {
@@ -93,47 +94,14 @@ pub(super) fn with_media<'a>(content: Content<'a>, media: Option<Raw<'a>>, cx: &
     Content::Blocks(blocks.into_bump_slice())
 }
 
-/// An image or a document, where it is.
-struct Picture<'a> {
-    kind: Str<'a>,
-    mime: Option<Str<'a>>,
-    value: Str<'a>,
-}
-
-impl Picture<'_> {
-    fn write(&self, out: &mut Out) {
-        let is_document = self.kind.is("document");
-        out.used(self.kind.as_escaped());
-        out.lit(if is_document {
-            "{\"type\":\"document\",\"source\":{\"type\":"
-        } else {
-            "{\"type\":\"image\",\"source\":{\"type\":"
-        });
-        out.lit(if self.mime.is_some() { "\"data\"" } else { "\"url\"" });
-        out.str_if(",\"mimeType\":", self.mime);
-        out.lit(",\"value\":");
-        out.str(self.value);
-        out.lit("}}");
-    }
-}
-
-/// An image or a document as Anthropic's blocks and this protocol's kin say it.
-fn picture(raw: Raw<'_>) -> Option<Picture<'_>> {
-    raw.check().ok()?;
-    let kind = raw.get("type")?.string()?;
-    if !kind.is("image") && !kind.is("document") {
-        return None;
-    }
-    let get = |name: &str| raw.get(name).and_then(Raw::string);
-    let (mime, value) = match raw.get("source") {
-        Some(source) => {
-            let of = |name: &str| source.get(name).and_then(Raw::string);
-            match of("data") {
-                Some(data) => (Some(of("media_type")?), data),
-                None => (None, of("url")?),
-            }
-        }
-        None => (Some(get("mimeType")?), get("data")?),
-    };
-    Some(Picture { kind, mime, value })
+/// Writes an image or a document, where it is.
+fn write(picture: &Picture<'_>, out: &mut Out) {
+    out.lit("{\"type\":\"");
+    out.lit(picture.kind());
+    out.lit("\",\"source\":{\"type\":");
+    out.lit(if picture.mime.is_some() { "\"data\"" } else { "\"url\"" });
+    out.str_if(",\"mimeType\":", picture.mime);
+    out.lit(",\"value\":");
+    out.str(picture.value);
+    out.lit("}}");
 }

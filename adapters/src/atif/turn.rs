@@ -110,14 +110,7 @@ impl Encoder {
             out.lit(",\"function_name\":");
             out.str(call.name);
             out.lit(",\"arguments\":");
-            if call.input.as_str().starts_with('{') {
-                out.unchecked(call.input);
-            } else {
-                out.renamed(call.input.as_str(), "arguments are an object");
-                out.lit("{\"input\":");
-                out.unchecked(call.input);
-                out.lit("}");
-            }
+            call.write_object(out);
             out.bytes(&fields);
             out.lit("}");
         });

@@ -88,11 +88,23 @@ impl Writer {
                 out.lit(",\"name\":");
                 out.str(call.name);
                 out.lit(",\"input\":");
-                out.raw(call.input);
+                match self.own {
+                    true => out.raw(call.input),
+                    false => call.write_object(out),
+                }
                 call.fields
             }
             Block::Media(Media { raw, .. }) | Block::Other { raw, .. } => {
-                out.raw(*raw);
+                match block {
+                    Block::Media(media) if !self.own && raw.get("source").is_none() => match media.picture() {
+                        Some(picture) => {
+                            picture.write(out);
+                            out.renamed(raw.as_str(), "an image has a source");
+                        }
+                        None => out.raw(*raw),
+                    },
+                    _ => out.raw(*raw),
+                }
                 return;
             }
         };

@@ -1,6 +1,6 @@
 use super::{Content, Fields};
 use crate::codec::Dialect;
-use crate::json::{Raw, Str};
+use crate::json::{Out, Raw, Str};
 
 /// The model calls a tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +15,19 @@ pub struct ToolCall<'a> {
     pub input: Raw<'a>,
     /// Other members of the call.
     pub fields: Fields<'a>,
+}
+
+impl ToolCall<'_> {
+    /// Writes the arguments as an object, which APIs take no call without: what is none, as a model may have said it, stands in one.
+    pub(crate) fn write_object(&self, out: &mut Out) {
+        if self.input.as_str().starts_with('{') {
+            return out.raw(self.input);
+        }
+        out.renamed(self.input.as_str(), "arguments are an object");
+        out.lit("{\"input\":");
+        out.raw(self.input);
+        out.lit("}");
+    }
 }
 
 /// What a tool does, whatever it is called. The names are in `tools/` (and in docs/tools.md).

@@ -126,12 +126,15 @@ impl Usage<'static> {
             *sum = Some(round);
             return;
         };
+        // A sum over some of the rounds would be none.
+        let has_totals = sum.total.is_some() && round.total.is_some();
+        sum.total = sum.total.filter(|_| has_totals);
         let both = [
             (&mut sum.input, round.input),
             (&mut sum.output, round.output),
             (&mut sum.cache_read, round.cache_read),
             (&mut sum.cache_write, round.cache_write),
-            (&mut sum.total, round.total),
+            (&mut sum.total, round.total.filter(|_| has_totals)),
         ];
         for (sum, round) in both {
             if let Some(round) = round {

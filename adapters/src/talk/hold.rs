@@ -6,7 +6,7 @@ use super::SYSTEM;
 use crate::event::{
     Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, Reply, ResultStatus, RoundEnd, Stop, StopKind, ToolCall, ToolResult,
 };
-use crate::json::{Cursor, Out, Raw, Str};
+use crate::json::{Out, Raw, Str};
 
 /// The list of a session.
 #[derive(Debug, Default)]
@@ -412,16 +412,12 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// An image that has an address, or is one itself with its data.
 fn image(media: &Media<'_>, out: &Out) -> Option<Part> {
-    let source = Cursor::new(media.raw.as_str()).raw().ok()?.get("source")?;
-    let text = |name: &str| source.get(name).and_then(Raw::string).map(Str::as_escaped);
-    let address = match (text("url"), text("media_type"), text("data")) {
-        (Some(url), ..) => url.to_owned(),
-        (None, Some(kind), Some(data)) => format!("data:{kind};base64,{data}"),
-        _ => return None,
+    let picture = media.picture().filter(|picture| !picture.is_document)?;
+    let value = picture.value.as_escaped();
+    let address = match picture.mime {
+        Some(mime) => format!("data:{};base64,{value}", mime.as_escaped()),
+        None => value.to_owned(),
     };
-    if !media.kind.is("image") {
-        return None;
-    }
     out.renamed(media.raw.as_str(), "an image is an address");
     Some(Part::Image(address))
 }

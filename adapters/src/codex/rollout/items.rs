@@ -7,7 +7,8 @@ use crate::chat::arguments_json;
 use crate::codec::{Cx, Dialect};
 use crate::codex::items::{MCP_TOOL_CALL, object};
 use crate::event::{
-    Block, Content, Detail, DetailShape, Fate, Kind, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Sink, Thinking, ToolCall, ToolResult, Topic,
+    Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Sink, Thinking, ToolCall,
+    ToolResult, Topic,
 };
 use crate::json::{Error, Raw, Shape, Str};
 use crate::tools::json::Json;
@@ -278,6 +279,7 @@ pub(super) fn blocks<'a>(list: Raw<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
                 cx.took(kind.as_escaped());
                 Block::Text { text, fields: &[] }
             }
+            None if kind.is("input_image") => Block::Media(Media { kind, raw: part }),
             None => Block::Other { kind, raw: part },
         }
     };

@@ -241,7 +241,7 @@ impl Encoder {
                 head.lit(",\"name\":");
                 head.str(call.name);
                 head.lit(",\"args\":");
-                head.unchecked(call.input);
+                call.write_object(&mut head);
                 for used in [call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()] {
                     out.used(used);
                 }

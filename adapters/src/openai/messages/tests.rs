@@ -90,6 +90,46 @@ fn a_session_behind_the_log_of_an_agent_is_read() {
     assert_eq!(events.matches("\"event\":\"session\"").count(), 1 + MESSAGES.lines().count(), "{events}");
 }
 
+/// APIs take objects only.
+#[test]
+fn arguments_are_objects_for_others() {
+    for (said, wanted) in [("[1,2]", r#"{"input":[1,2]}"#), (r#"{\"a\":"#, r#"{"input":"{\"a\":"}"#), ("{}", "{}")] {
+        let log = format!(
+            r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","content":null,"tool_calls":[{{"id":"c2","type":"function","function":{{"name":"g","arguments":"{said}"}}}}]}},{{"role":"tool","tool_call_id":"c2","content":"x"}}]}}"#
+        );
+        for (to, name) in [
+            ("claude", "input"),
+            ("claude:transcript", "input"),
+            ("gemini:chat", "args"),
+            ("qwen-code:chat", "args"),
+        ] {
+            let written = kept(&log, "openai:messages", to);
+            assert!(written.contains(&format!("\"{name}\":{wanted}")), "{to}: {written}");
+        }
+    }
+}
+
+/// The forms of images are those of all dialects.
+#[test]
+fn images_of_other_dialects_are_images() {
+    let codex = concat!(
+        r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w","originator":"x","cli_version":"1"}}"#,
+        "\n",
+        r#"{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"See"},{"type":"input_image","image_url":"data:image/png;base64,QUJD"}]}}"#,
+        "\n",
+    );
+    let line = kept(codex, "codex:rollout", "openai:messages");
+    assert!(
+        line.contains(r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}"#),
+        "{line}"
+    );
+    let claude = kept(codex, "codex:rollout", "claude");
+    assert!(
+        claude.contains(r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#),
+        "{claude}"
+    );
+}
+
 /// What a repair adds stands inside of the session, not behind it.
 #[test]
 fn a_repair_adds_results() {

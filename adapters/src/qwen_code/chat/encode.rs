@@ -265,7 +265,7 @@ fn part(block: &Block<'_>, parts: &mut Out, out: &mut Out) -> bool {
             parts.lit(",\"name\":");
             parts.str(call.name);
             parts.lit(",\"args\":");
-            parts.unchecked(call.input);
+            call.write_object(parts);
             parts.lit("}}");
             for used in [call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()] {
                 out.used(used);

@@ -1,0 +1,91 @@
+use crate::event::Media;
+use crate::json::{Out, Raw, Str};
+
+/// An image or a document, whatever its data are called where it was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Picture<'a> {
+    pub(crate) is_document: bool,
+    /// The type of the data; `None` where an address stands in their place.
+    pub(crate) mime: Option<Str<'a>>,
+    /// The data in base64, or the address.
+    pub(crate) value: Str<'a>,
+}
+
+impl<'a> Media<'a> {
+    /// What is shown. Beside a `source` the data may stand in the block itself, in a member of it, or in an address.
+    pub(crate) fn picture(&self) -> Option<Picture<'a>> {
+        self.raw.check().ok()?;
+        let of = |raw: Raw<'a>, name: &str| raw.get(name).and_then(Raw::string);
+        let held = ["source", "inlineData", "fileData", "image_url"]
+            .iter()
+            .find_map(|name| self.raw.get(name));
+        let held = held.unwrap_or(self.raw);
+        let data = ["media_type", "mimeType"].iter().find_map(|name| of(held, name)).zip(of(held, "data"));
+        let address = || held.string().or_else(|| ["url", "fileUri"].iter().find_map(|name| of(held, name)));
+        let (mime, value) = match data {
+            Some((mime, data)) => (Some(mime), data),
+            None => in_address(address()?),
+        };
+        let is_document = self.kind.is("document");
+        let is_image = ["image", "input_image", "image_url"].iter().any(|kind| self.kind.is(kind)) || mime.is_some_and(|mime| mime.begins("image/"));
+        (is_image || is_document).then_some(Picture { is_document, mime, value })
+    }
+}
+
+/// An address may hold the data themselves.
+fn in_address(address: Str<'_>) -> (Option<Str<'_>>, Str<'_>) {
+    let held = address.as_escaped().strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    held.map_or((None, address), |(mime, data)| (Some(Str::trusted(mime)), Str::trusted(data)))
+}
+
+impl Picture<'_> {
+    /// What it is called in blocks.
+    pub(crate) const fn kind(&self) -> &'static str {
+        if self.is_document { "document" } else { "image" }
+    }
+
+    /// Writes it as a block with a `source`.
+    pub(crate) fn write(&self, out: &mut Out) {
+        out.lit("{\"type\":\"");
+        out.lit(self.kind());
+        out.lit("\",\"source\":{\"type\":\"");
+        out.lit(if self.mime.is_some() { "base64\"" } else { "url\"" });
+        out.str_if(",\"media_type\":", self.mime);
+        out.lit(if self.mime.is_some() { ",\"data\":" } else { ",\"url\":" });
+        out.str(self.value);
+        out.lit("}}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_one_whoever_says_it() {
+        for (kind, raw) in [
+            (
+                "image",
+                r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#,
+            ),
+            ("image", r#"{"type":"image","mimeType":"image/png","data":"QUJD"}"#),
+            ("input_image", r#"{"type":"input_image","image_url":"data:image/png;base64,QUJD"}"#),
+            ("image_url", r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}"#),
+            ("inlineData", r#"{"inlineData":{"mimeType":"image/png","data":"QUJD"}}"#),
+        ] {
+            let media = Media {
+                kind: Str::trusted(kind),
+                raw: Raw::trusted(raw),
+            };
+            let mut out = Out::default();
+            media.picture().unwrap_or_else(|| panic!("{raw}")).write(&mut out);
+            let wanted = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+            assert_eq!(String::from_utf8_lossy(out.written()), wanted);
+        }
+        let audio = Media {
+            kind: Str::trusted("audio"),
+            raw: Raw::trusted(r#"{"type":"audio","mimeType":"audio/wav","data":"QUJD"}"#),
+        };
+        assert_eq!(audio.picture(), None);
+    }
+}
