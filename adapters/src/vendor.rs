@@ -72,6 +72,8 @@ pub struct Logs {
     pub(crate) host_answers: bool,
     /// Whether tools may be the host's, which has their results: they are no part of the turn.
     pub(crate) host_runs_tools: bool,
+    /// Whether subagents may work for no call.
+    pub(crate) free_subagents: bool,
     /// Whether a command may still run when its turn ends well, and then has no result.
     pub(crate) commands_outlive_turns: bool,
     /// Where lines say how many tokens were used, as JSON pointers.
@@ -96,6 +98,7 @@ impl Logs {
         pieces: Pieces::Made,
         host_answers: false,
         host_runs_tools: false,
+        free_subagents: false,
         commands_outlive_turns: false,
         usage_at: &[],
         lists_denials: false,

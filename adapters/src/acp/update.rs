@@ -142,7 +142,7 @@ impl Decoder {
             };
             let stop = cx.keep(RoundStop {
                 usage: Some(usage),
-                stop: None,
+                ..RoundStop::default()
             });
             sink.event(&Event {
                 origin,

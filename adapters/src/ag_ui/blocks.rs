@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::decode::{Decoder, Seen};
+use super::decode::Decoder;
 use super::line::Line;
 use super::parts;
 use super::thread::{Open, Thread};
+use super::told::{self, Seen};
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Kind, Origin, Piece, Reply, ResultStatus, Sink, ToolResult};
 use crate::json::{Error, Shape, Str};
 
@@ -36,6 +37,14 @@ impl What {
         }
     }
 
+    /// What it is in a list of all messages.
+    pub(super) const fn seen(self) -> Seen {
+        match self {
+            Self::Call => Seen::Call,
+            Self::Text | Self::Thought => Seen::Message,
+        }
+    }
+
     pub(super) const fn of(self, thread: &mut Thread) -> &mut BTreeMap<String, Open> {
         match self {
             Self::Text => &mut thread.texts,
@@ -50,7 +59,9 @@ impl Decoder {
         let id = line.need("messageId")?;
         self.break_off(line, sink);
         match line.find("role") {
-            Some(role) if !role.is("assistant") => self.hold(id, role, line, sink),
+            Some(role) if !role.is("assistant") => {
+                self.hold(id, role, line, sink);
+            }
             _ => {
                 line.usual_role("assistant");
                 self.start(What::Text, id, BlockHead::Text, Some(id), line, sink);
@@ -85,7 +96,7 @@ impl Decoder {
         line: &mut Line<'a>,
         sink: &mut dyn Sink<'a>,
     ) -> u32 {
-        self.see(if what == What::Call { Seen::Call } else { Seen::Message }, id);
+        self.told.see(what.seen(), id);
         let index = self.open(what, id, true, reply, line, sink);
         let start = BlockStart { index, head };
         match line.word.as_escaped() {
@@ -111,11 +122,11 @@ impl Decoder {
         thread.need_round(reply, line.origin, &cx, sink);
         let before = what.of(thread).get(id.as_escaped()).filter(|open| open.started && started);
         // What begins once more is the same.
-        let index = match before.copied() {
-            Some(before) => before.index,
-            None => thread.next(),
+        let (index, said) = match before.copied() {
+            Some(before) => (before.index, before.said),
+            None => (thread.next(), told::NOTHING),
         };
-        what.of(thread).insert(id.as_escaped().to_owned(), Open { index, started });
+        what.of(thread).insert(id.as_escaped().to_owned(), Open { index, started, said });
         index
     }
 
@@ -123,7 +134,7 @@ impl Decoder {
     fn find<'s, 'a>(&'s mut self, what: What, id: Str<'_>, line: &Line<'a>) -> (&'s mut Thread, Option<Open>) {
         // What goes on need not say whose it is.
         let owner = match line.agent {
-            None if !self.owners.is_empty() => self.owners.get(&(what, id.as_escaped().to_owned())).cloned(),
+            None if !self.is_mains(what, id) => self.owners.get(&(what, id.as_escaped().to_owned())).cloned(),
             _ => None,
         };
         let agent = owner.as_deref().map(Str::trusted).or(line.agent);
@@ -138,24 +149,27 @@ impl Decoder {
         let is_old = line.word.as_escaped().starts_with("THINKING");
         let id = if is_old { Str::EMPTY } else { line.need(what.id())? };
         let text = line.need("delta")?;
-        if what == What::Text && self.is_held(id) {
-            self.hear(text, line, sink);
+        if let Some(held) = self.held_at(what, id, line.agent) {
+            self.hear(held, text, line, sink);
             return Ok(());
         }
-        if self.chunk.is_some() || self.held.is_some() {
-            self.break_off(line, sink);
-        }
+        self.break_off(line, sink);
         let (cx, agent) = (line.cx, line.agent);
         let (thread, open) = self.find(what, id, line);
         let index = match open {
-            Some(Open { index, started }) => {
+            Some(Open { index, started, .. }) => {
+                thread.says(what, id, text);
                 line.origin = thread.origin(agent, line.origin, &cx);
                 if started {
                     line.again(what.id());
                 }
                 index
             }
-            None => self.open(what, id, false, None, line, sink),
+            None => {
+                let index = self.open(what, id, false, None, line, sink);
+                self.thread(agent).says(what, id, text);
+                index
+            }
         };
         line.text("delta");
         let kind = Kind::Delta(Delta {
@@ -174,8 +188,8 @@ impl Decoder {
     pub(super) fn stop<'a>(&mut self, what: What, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let is_old = line.word.as_escaped().starts_with("THINKING");
         let id = if is_old { Str::EMPTY } else { line.need(what.id())? };
-        if what == What::Text && self.is_held(id) {
-            self.told(line, sink);
+        if let Some(held) = self.held_at(what, id, line.agent) {
+            self.tell_held(held, line, sink);
             return Ok(());
         }
         self.break_off(line, sink);
@@ -189,8 +203,9 @@ impl Decoder {
             return Ok(());
         }
         let index = match open {
-            Some(Open { index, started }) => {
+            Some(Open { index, started, said }) => {
                 what.of(thread).remove(id.as_escaped());
+                self.told.says(what.seen(), id, said);
                 if started {
                     line.again(what.id());
                 }
@@ -200,7 +215,7 @@ impl Decoder {
                 index
             }
             // Nothing of it was said.
-            None => thread.next(),
+            None => self.thread(agent).next(),
         };
         let kind = Kind::BlockStop(BlockStop { index });
         if is_old || open.is_none() {
@@ -248,7 +263,8 @@ impl Decoder {
         let is_open = thread.span.take().is_some();
         let ended = thread.ended.take().and_then(|id| Some((thread.thoughts.remove(&id)?, id)));
         match ended {
-            Some((Open { index, .. }, id)) => {
+            Some((Open { index, said, .. }, id)) => {
+                self.told.says(Seen::Message, Str::trusted(&id), said);
                 self.owners.remove(&(What::Thought, id));
                 line.tell_of_type(Kind::BlockStop(BlockStop { index }), sink);
             }
@@ -262,10 +278,13 @@ impl Decoder {
     }
 
     /// Whose span of thoughts an end is that does not say it.
-    fn spans(&self, line: &Line<'_>) -> Option<String> {
+    fn spans(&mut self, line: &Line<'_>) -> Option<String> {
         let named = line.agent.map(|agent| agent.as_escaped().to_owned());
         named.or_else(|| {
             let id = line.find("messageId")?;
+            if self.is_mains(What::Thought, id) {
+                return None;
+            }
             self.owners.get(&(What::Thought, id.as_escaped().to_owned())).cloned()
         })
     }
@@ -276,11 +295,14 @@ impl Decoder {
         self.break_off(line, sink);
         let (cx, agent) = (line.cx, line.agent);
         let of_message = line.find("subtype").is_some_and(|word| word.is("message"));
+        if of_message {
+            self.told.says(Seen::Seal, id, told::more(told::NOTHING, data));
+        }
         let (thread, open) = self.find(What::Thought, id, line);
         line.origin = thread.origin(agent, line.origin, &cx);
         let in_span = thread.span.as_ref().is_some_and(|(span, says)| span == id.as_escaped() && !says);
         match open.filter(|_| of_message) {
-            Some(Open { index, started }) => {
+            Some(Open { index, started, .. }) => {
                 line.text("encryptedValue");
                 if started {
                     line.again("subtype");
@@ -314,7 +336,7 @@ impl Decoder {
         };
         self.break_off(line, sink);
         let (cx, agent) = (line.cx, line.agent);
-        self.see(Seen::Result, call);
+        self.told.says(Seen::Result, call, told::print(content));
         let thread = self.thread(agent);
         line.origin = thread.origin(agent, line.origin, &cx);
         thread.resulted(Origin { time: None, ..line.origin }, sink);

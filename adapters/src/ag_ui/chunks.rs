@@ -27,7 +27,7 @@ impl Decoder {
         let goes_on = self
             .chunk
             .as_ref()
-            .is_some_and(|chunk| chunk.what == what && id.is_none_or(|id| id.as_escaped() == chunk.id));
+            .is_some_and(|chunk| chunk.what == what && same(&chunk.id, id) && same(&chunk.agent, line.agent));
         if !goes_on {
             let name = line.find("toolCallName");
             let Some(id) = id else { return Err(line.missing(what.id())) };
@@ -56,8 +56,8 @@ impl Decoder {
         if let Some(role) = role {
             chunk.is_prompt = true;
             self.chunk = Some(chunk);
-            self.hold(id, role, line, sink);
-            self.add_to_held(delta);
+            let held = self.hold(id, role, line, sink);
+            self.held[held].add(delta);
             return;
         }
         let head = match what {
@@ -82,6 +82,7 @@ impl Decoder {
         line.usual_role("assistant");
         chunk.index = self.start(what, id, head, reply, line, sink);
         if let Some(text) = delta {
+            self.thread(line.agent).says(what, id, text);
             let kind = Kind::Delta(Delta {
                 index: chunk.index,
                 piece: what.piece(text),
@@ -95,12 +96,15 @@ impl Decoder {
         let Some(chunk) = &self.chunk else { return };
         let (cx, said, index) = (line.cx, line.agent, chunk.index);
         let agent = said.or_else(|| (!chunk.agent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&chunk.agent))));
-        if chunk.is_prompt {
-            self.add_to_held(delta);
-            line.origin = self.thread(agent).origin(said, line.origin, &cx);
-            return line.structure("what the user says goes over whole", sink);
+        let id = Str::trusted(cx.arena.alloc_str(&chunk.id));
+        if chunk.is_prompt
+            && let Some(held) = self.held_at(what, id, agent)
+        {
+            return self.hear(held, delta.unwrap_or_default(), line, sink);
         }
-        line.origin = self.thread(agent).origin(said, line.origin, &cx);
+        let thread = self.thread(agent);
+        thread.says(what, id, delta.unwrap_or_default());
+        line.origin = thread.origin(said, line.origin, &cx);
         cx.took(line.find(what.id()).unwrap_or_default().as_escaped());
         line.usual_role("assistant");
         match delta {
@@ -115,16 +119,25 @@ impl Decoder {
 
     /// What the chunks were of is whole.
     pub(super) fn end_chunk<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let Some(chunk) = self.chunk.take().filter(|chunk| !chunk.is_prompt) else {
-            return;
-        };
+        let Some(chunk) = self.chunk.take() else { return };
         let agent = (!chunk.agent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&chunk.agent)));
+        if chunk.is_prompt {
+            return self.end_prompt(chunk.what, Str::trusted(&chunk.id), agent, cx, sink);
+        }
         if agent.is_some() {
             self.owners.remove(&(chunk.what, chunk.id.clone()));
         }
         let thread = self.thread(agent);
-        chunk.what.of(thread).remove(&chunk.id);
+        let open = chunk.what.of(thread).remove(&chunk.id);
         let origin = thread.origin(None, Origin::default(), cx);
+        if let Some(open) = open {
+            self.told.says(chunk.what.seen(), Str::trusted(&chunk.id), open.said);
+        }
         sink.event(&Event::new(origin, Kind::BlockStop(BlockStop { index: chunk.index })));
     }
+}
+
+/// Whether a chunk goes on with what is known, which it need not say.
+fn same(known: &str, said: Option<Str<'_>>) -> bool {
+    said.is_none_or(|said| said.as_escaped() == known)
 }

@@ -7,11 +7,11 @@ use super::chunks::Chunk;
 use super::line::Line;
 use super::prompt::Held;
 use super::thread::Thread;
+use super::told::Told;
 use super::{REQUEST, ROUND, SESSION};
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
 use crate::event::{Event, Kind, Origin, RoundEnd, RoundStart, Sink, Topic};
-use crate::ids::hash;
 use crate::json::{Cursor, Error, Raw, Str};
 
 /// Reads it.
@@ -25,21 +25,13 @@ pub struct Decoder {
     pub(super) owners: BTreeMap<(What, String), String>,
     pub(super) chunk: Option<Chunk>,
     /// What the user says, as far as it is told.
-    pub(super) held: Option<Held>,
+    pub(super) held: Vec<Held>,
     /// The names of the run's calls.
     pub(super) calls: BTreeMap<String, String>,
     /// What the agent has asked in this run.
     pub(super) asked: BTreeSet<String>,
-    /// Messages, calls and results of the session that were told, by their ids.
-    seen: BTreeSet<(Seen, u64)>,
-}
-
-/// What may be told once more in a list of all messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Seen {
-    Message,
-    Call,
-    Result,
+    /// What the session has told.
+    pub(super) told: Told,
 }
 
 impl Decode for Decoder {
@@ -61,7 +53,7 @@ impl Decode for Decoder {
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         self.end_chunk(cx, sink);
-        self.end_prompt(cx, sink);
+        self.end_prompts(cx, sink);
     }
 
     fn next_session(&mut self, _to: &str) {
@@ -135,19 +127,27 @@ impl Decoder {
         }
     }
 
-    /// Something was told; whether it was not before.
-    pub(super) fn see(&mut self, what: Seen, id: Str<'_>) -> bool {
-        self.seen.insert((what, hash(id.as_escaped())))
+    /// What is open has said so much.
+    pub(super) fn note_open(&mut self) {
+        for thread in self.subagents.values_mut().chain([&mut self.main]) {
+            for what in [What::Text, What::Thought, What::Call] {
+                for (id, open) in what.of(thread) {
+                    self.told.says(what.seen(), Str::trusted(id), open.said);
+                }
+            }
+        }
     }
 
-    /// Something else than more of what was being said begins.
+    /// Something else than more chunks of the same begins.
     pub(super) fn break_off<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) {
         if self.chunk.is_some() {
             self.end_chunk(&line.cx, sink);
         }
-        if self.held.is_some() {
-            self.end_prompt(&line.cx, sink);
-        }
+    }
+
+    /// Whether what goes on under an id, and does not say whose it is, is the main agent's.
+    pub(super) fn is_mains(&mut self, what: What, id: Str<'_>) -> bool {
+        self.owners.is_empty() || what.of(&mut self.main).contains_key(id.as_escaped())
     }
 
     /// Steps are the producer's own, but for those that we have written: they are rounds.

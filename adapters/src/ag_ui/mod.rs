@@ -20,6 +20,7 @@ mod schema;
 mod snapshot;
 mod subagents;
 mod thread;
+mod told;
 mod usage;
 mod write;
 
@@ -55,6 +56,7 @@ pub static VENDOR: Vendor = Vendor {
         facts: Facts::Always,
         pieces: Pieces::Replies,
         host_runs_tools: true,
+        free_subagents: true,
         usage_at: &["/usage/*"],
         ..Logs::USUAL
     },

@@ -13,8 +13,7 @@ pub(super) const CAN_USE_TOOL: &str = "can_use_tool";
 impl Decoder {
     pub(super) fn run_started<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let (session, run) = (line.need("threadId")?, line.need("runId")?);
-        self.break_off(line, sink);
-        self.end_rounds(Origin::default(), &line.cx, sink);
+        self.over(line, sink);
         self.forget_run();
         session.as_escaped().clone_into(&mut self.session);
         line.text("threadId");
@@ -89,6 +88,7 @@ impl Decoder {
     /// Nothing more is said in the run.
     fn over<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) {
         self.break_off(line, sink);
+        self.end_prompts(&line.cx, sink);
         self.end_rounds(Origin::default(), &line.cx, sink);
     }
 

@@ -1,17 +1,31 @@
 //! All messages of a thread in one event: those that were not told yet are told.
 
-use super::decode::{Decoder, Seen};
+use super::decode::Decoder;
 use super::line::Line;
 use super::parts;
+use super::told::{Seen, print};
 use crate::chat::arguments_json;
-use crate::codec::Dialect;
+use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Event, Field, Kind, Origin, Prompt, PromptSource, Reply, ResultStatus, Sink, Thinking, ToolCall, ToolResult, Topic,
+    At, Block, Content, Event, Fate, Field, Fields, Kind, Origin, Prompt, PromptSource, Reply, ResultStatus, Sink, Thinking, ToolCall, ToolResult,
+    Topic,
 };
 use crate::json::{Error, Raw, Shape, Str};
 use crate::tools::kind_of;
 
 const TOLD: &str = "the messages were told already";
+
+/// The roles that say something.
+const ROLES: [&str; 6] = ["user", "system", "developer", "assistant", "reasoning", "tool"];
+
+/// What a message of the list was.
+pub(super) enum Was {
+    /// Something of it was not told yet.
+    New,
+    Told,
+    /// It has no id, or a role that says nothing.
+    Unread,
+}
 
 impl Decoder {
     pub(super) fn messages<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
@@ -19,36 +33,54 @@ impl Decoder {
             return Err(line.missing("messages"));
         };
         self.break_off(line, sink);
+        self.note_open();
         let cx = line.cx;
         let origin = line.origin;
         line.notice(Topic::Other, None, sink);
-        let mut told = false;
+        let (mut told, mut known) = (false, false);
         for message in messages.elements() {
-            if self.message(message, origin, line, sink) {
-                told = true;
-            } else {
-                cx.took(message.as_str());
+            match self.message(message, origin, line, sink) {
+                Was::New => told = true,
+                Was::Told => known = true,
+                Was::Unread => {}
             }
         }
-        if let Some(trace) = cx.trace.filter(|_| !told) {
-            trace.merged(TOLD);
+        if let Some(trace) = cx.trace.filter(|_| known && !told) {
+            // What a message says otherwise than before, or besides, is told part by part.
+            trace.carried();
+            trace.note(Fate::Merged, "", TOLD);
         }
         Ok(())
     }
 
-    /// Tells what a message says; whether there was anything to tell.
-    fn message<'a>(&mut self, message: Raw<'a>, origin: Origin<'a>, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> bool {
+    /// Tells what a message says that was not told.
+    fn message<'a>(&mut self, message: Raw<'a>, origin: Origin<'a>, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Was {
         let cx = line.cx;
         let text = |name: &str| message.get(name).and_then(Raw::string);
         let role = text("role").unwrap_or_default();
-        let Some(id) = text("id") else { return false };
+        let Some(id) = text("id").filter(|_| ROLES.contains(&role.as_escaped())) else {
+            return Was::Unread;
+        };
         let agent = text("subagentRunId");
         let origin = self.thread(agent).origin(agent, origin, &cx);
         cx.took(role.as_escaped());
-        let is_new = role.is("tool") || self.see(Seen::Message, id);
+        if role.is("tool") {
+            return self.whole_result(message, origin, of_list(&cx), &cx, sink);
+        }
+        let is_new = self.told.see(Seen::Message, id);
+        let content = message.get("content");
+        match content {
+            Some(content) if is_new => self.told.says(Seen::Message, id, print(content)),
+            Some(content) if self.told.said(Seen::Message, id, content) => cx.took(content.as_str()),
+            _ => {}
+        }
+        if !is_new {
+            cx.took(id.as_escaped());
+            cx.took(agent.unwrap_or_default().as_escaped());
+        }
         match role.as_escaped() {
-            "user" | "system" | "developer" if is_new => {
-                let Some(content) = message.get("content") else { return false };
+            "user" | "system" | "developer" => {
+                let Some(content) = content.filter(|_| is_new) else { return Was::Told };
                 let source = match (role.is("user"), agent) {
                     (true, None) => PromptSource::Host,
                     (true, Some(_)) => PromptSource::Parent,
@@ -56,21 +88,33 @@ impl Decoder {
                 };
                 let content = parts::content(content, &cx);
                 let prompt = cx.keep(Prompt { content, source });
-                tell(Kind::Prompt(prompt), origin, line, sink);
+                tell(Kind::Prompt(prompt), origin, of_list(&cx), sink);
             }
             "assistant" => {
-                let content = text("content").filter(|text| is_new && !text.is_empty());
+                let text = content.and_then(Raw::string).filter(|text| is_new && !text.is_empty());
                 let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
-                blocks.extend(content.map(|text| Block::Text { text, fields: &[] }));
+                blocks.extend(text.map(|text| Block::Text { text, fields: &[] }));
                 for call in message.get("toolCalls").into_iter().flat_map(Raw::elements) {
                     blocks.extend(self.whole_call(call, line));
                 }
                 if blocks.is_empty() {
-                    return false;
+                    // Nothing but calls that were told, or nothing at all.
+                    cx.took(id.as_escaped());
+                    return Was::Told;
                 }
                 self.tell_reply(Some(id), blocks.into_bump_slice(), origin, line, sink);
             }
-            "reasoning" if is_new => {
+            _ => {
+                let seal = message.get("encryptedValue");
+                if !is_new {
+                    if let Some(seal) = seal.filter(|seal| self.told.said(Seen::Seal, id, *seal)) {
+                        cx.took(seal.as_str());
+                    }
+                    return Was::Told;
+                }
+                if let Some(seal) = seal {
+                    self.told.says(Seen::Seal, id, print(seal));
+                }
                 let thought = Thinking {
                     text: text("content").unwrap_or_default(),
                     signature: text("encryptedValue"),
@@ -78,10 +122,8 @@ impl Decoder {
                 };
                 self.tell_reply(None, cx.list(&[Block::Thinking(thought)]), origin, line, sink);
             }
-            "tool" => return self.whole_result(message, origin, line, sink),
-            _ => return false,
         }
-        true
+        Was::New
     }
 
     fn whole_call<'a>(&mut self, call: Raw<'a>, line: &Line<'a>) -> Option<Block<'a>> {
@@ -89,18 +131,27 @@ impl Decoder {
         let function = call.get("function")?;
         let id = call.get("id")?.string()?;
         let name = function.get("name")?.string()?;
-        if !self.see(Seen::Call, id) {
-            return None;
-        }
-        self.name_call(id, name);
         if let Some(kind) = call.get("type") {
             cx.took(kind.as_str());
         }
+        let arguments = function.get("arguments");
+        if !self.told.see(Seen::Call, id) {
+            cx.took(id.as_escaped());
+            cx.took(name.as_escaped());
+            if let Some(arguments) = arguments.filter(|arguments| self.told.said(Seen::Call, id, *arguments)) {
+                cx.took(arguments.as_str());
+            }
+            return None;
+        }
+        if let Some(arguments) = arguments {
+            self.told.says(Seen::Call, id, print(arguments));
+        }
+        self.name_call(id, name);
         Some(Block::Call(ToolCall {
             id,
             name,
             kind: kind_of(Dialect::AgUi, name),
-            input: arguments_json(function.get("arguments").and_then(Raw::string), &cx),
+            input: arguments_json(arguments.and_then(Raw::string), &cx),
             fields: &[],
         }))
     }
@@ -114,20 +165,30 @@ impl Decoder {
             last: id.is_some(),
             ..Reply::default()
         });
-        tell(Kind::Reply(reply), origin, line, sink);
+        tell(Kind::Reply(reply), origin, of_list(&cx), sink);
     }
 
-    fn whole_result<'a>(&mut self, message: Raw<'a>, origin: Origin<'a>, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> bool {
-        let cx = line.cx;
+    /// Tells what came of a call.
+    pub(super) fn whole_result<'a>(&mut self, message: Raw<'a>, origin: Origin<'a>, fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Was {
         let call = message.get("toolCallId").and_then(Raw::string);
-        let Some((call, content)) = call.zip(message.get("content")).filter(|(call, _)| self.see(Seen::Result, *call)) else {
-            return false;
+        let Some((call, content)) = call.zip(message.get("content")) else {
+            return Was::Unread;
         };
+        if !self.told.see(Seen::Result, call) {
+            let id = message.get("id").and_then(Raw::string).unwrap_or_default();
+            cx.took(id.as_escaped());
+            cx.took(call.as_escaped());
+            if self.told.said(Seen::Result, call, content) {
+                cx.took(content.as_str());
+            }
+            return Was::Told;
+        }
+        self.told.says(Seen::Result, call, print(content));
         let error = message.get("error").filter(|error| !error.is_null());
         if let Some(error) = error {
             cx.took(error.as_str());
         }
-        let content = parts::content(content, &cx);
+        let content = parts::content(content, cx);
         let said = error.and_then(Raw::string).map(Content::Text);
         let result = cx.keep(ToolResult {
             call,
@@ -142,18 +203,21 @@ impl Decoder {
             fields: &[],
             of: None,
         });
-        tell(Kind::ToolResult(result), origin, line, sink);
-        true
+        tell(Kind::ToolResult(result), origin, fields, sink);
+        Was::New
     }
 }
 
-/// Tells what stands in the list: its event says so.
-fn tell<'a>(kind: Kind<'a>, origin: Origin<'a>, line: &Line<'a>, sink: &mut dyn Sink<'a>) {
-    let fields = line.cx.list(&[Field {
+/// Its event says that something stands in the list.
+fn of_list<'a>(cx: &Cx<'a>) -> Fields<'a> {
+    cx.list(&[Field {
         at: At::Line,
         key: Str::trusted("type"),
         value: Raw::trusted("\"MESSAGES_SNAPSHOT\""),
         known: true,
-    }]);
+    }])
+}
+
+fn tell<'a>(kind: Kind<'a>, origin: Origin<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
     sink.event(&Event { origin, kind, fields });
 }

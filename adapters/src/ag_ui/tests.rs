@@ -1,7 +1,7 @@
 //! What is read and written.
 
 use super::VENDOR;
-use crate::testing::{converted, damage, golden};
+use crate::testing::{converted, damage, golden, traced};
 
 /// The lines of a log of this type.
 fn of<'l>(log: &'l str, word: &str) -> Vec<&'l str> {
@@ -148,5 +148,172 @@ fn damaged_events_tell_nothing() {
     ] {
         assert_eq!(damage(line, "ag-ui", "agentglot").len(), 1, "{line}");
         assert_eq!(converted(line, "ag-ui", "agentglot"), "", "{line}");
+    }
+}
+
+/// A run of these events.
+fn run(events: &str) -> String {
+    let started = r#"{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}"#;
+    let finished = r#"{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}"#;
+    format!("{started}\n{}\n{finished}\n", events.trim()).replace("\n    ", "\n")
+}
+
+#[test]
+fn what_goes_on_behind_a_result_is_not_lost() {
+    let text = run(r#"
+    {"type":"TEXT_MESSAGE_START","messageId":"a1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"one "}
+    {"type":"TOOL_CALL_START","toolCallId":"c0","toolCallName":"g","parentMessageId":"a1"}
+    {"type":"TOOL_CALL_ARGS","toolCallId":"c0","delta":"{\"b\":"}
+    {"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"f","parentMessageId":"a1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"two"}
+    {"type":"TOOL_CALL_END","toolCallId":"c1"}
+    {"type":"TOOL_CALL_RESULT","messageId":"m1","toolCallId":"c1","content":"R1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":" three"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":" four"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a1"}
+    {"type":"TOOL_CALL_ARGS","toolCallId":"c0","delta":"2}"}
+    {"type":"TOOL_CALL_END","toolCallId":"c0"}
+    {"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"c0","content":"R2"}"#);
+    let claude = converted(&text, "ag-ui", "claude");
+    for said in [r#""text":"one two""#, r#""text":" three four""#, r#""input":{"b":2}"#] {
+        assert_eq!(claude.matches(said).count(), 1, "{said}\n{claude}");
+    }
+    let thought = run(r#"
+    {"type":"REASONING_MESSAGE_START","messageId":"h1","role":"reasoning"}
+    {"type":"REASONING_MESSAGE_CONTENT","messageId":"h1","delta":"hm "}
+    {"type":"TOOL_CALL_START","toolCallId":"c3","toolCallName":"g"}
+    {"type":"TOOL_CALL_END","toolCallId":"c3"}
+    {"type":"TOOL_CALL_RESULT","messageId":"m3","toolCallId":"c3","content":"R3"}
+    {"type":"REASONING_MESSAGE_CONTENT","messageId":"h1","delta":"LATE"}
+    {"type":"REASONING_MESSAGE_END","messageId":"h1"}"#);
+    for target in ["claude", "openai:messages", "atif", "codex"] {
+        assert!(converted(&text, "ag-ui", target).contains("three four"), "{target}");
+        assert!(converted(&thought, "ag-ui", target).contains("LATE"), "{target}");
+    }
+}
+
+#[test]
+fn a_reply_has_the_id_of_its_message_behind_a_thought_too() {
+    let log = run(r#"
+    {"type":"REASONING_MESSAGE_START","messageId":"h1","role":"reasoning"}
+    {"type":"REASONING_MESSAGE_CONTENT","messageId":"h1","delta":"hm"}
+    {"type":"REASONING_MESSAGE_END","messageId":"h1"}
+    {"type":"TEXT_MESSAGE_START","messageId":"a2"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a2","delta":"Done"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a2"}"#);
+    for log in [converted(&log, "ag-ui", "claude"), {
+        let events = converted(&log, "ag-ui", "agentglot");
+        converted(&events, "agentglot", "claude")
+    }] {
+        assert_eq!(has(&log, &[r#""type":"assistant""#, r#""id":"a2""#]), 2, "{log}");
+    }
+}
+
+#[test]
+fn who_said_it_is_who_has_begun_it() {
+    let log = run(r#"
+    {"type":"TEXT_MESSAGE_START","messageId":"a1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"A"}
+    {"type":"SUBAGENT_STARTED","subagentRunId":"s1","name":"x","parentToolCallId":"c7"}
+    {"type":"TEXT_MESSAGE_START","messageId":"a1","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"sub","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"B"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a1","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a1"}
+    {"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"C"}
+    {"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"theirs","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_START","messageId":"u2","role":"user"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"u2","delta":"steer"}
+    {"type":"TEXT_MESSAGE_START","messageId":"a3"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"u2","delta":" more"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a3","delta":"ok"}
+    {"type":"TEXT_MESSAGE_END","messageId":"u2"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a3"}"#);
+    let events = converted(&log, "ag-ui", "agentglot");
+    let subs = |text: &str, parent: &str| has(&events, &[&format!("\"text\":\"{text}\""), parent]);
+    assert_eq!(
+        [subs("sub", "\"parent\":\"c7\""), subs("theirs", "\"parent\":\"c7\"")],
+        [1, 1],
+        "{events}"
+    );
+    assert_eq!([subs("B", "\"parent\""), subs("C", "\"parent\"")], [0, 0], "{events}");
+    assert_eq!(has(&events, &["\"event\":\"prompt\"", "steer more"]), 1, "{events}");
+    assert_eq!(has(&events, &["\"event\":\"delta\"", "more"]), 0, "{events}");
+}
+
+#[test]
+fn what_a_tool_of_the_hosts_gave_back_comes_with_the_next_run() {
+    let log = run(r#"
+    {"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pick","parentMessageId":"a1"}
+    {"type":"TOOL_CALL_END","toolCallId":"c1"}
+    {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
+    {"type":"RUN_STARTED","threadId":"t1","runId":"r2","input":{"messages":[{"id":"m0","role":"tool","toolCallId":"c0","content":"of long ago"},{"id":"m1","role":"tool","toolCallId":"c1","content":"RED!"},{"id":"u2","role":"user","content":"And now?"}]}}"#);
+    let events = converted(&log, "ag-ui", "agentglot");
+    assert_eq!(has(&events, &["\"event\":\"tool_result\"", "RED!"]), 1, "{events}");
+    assert_eq!(has(&events, &["\"event\":\"tool_result\""]), 1, "{events}");
+    let claude = converted(&log, "ag-ui", "claude");
+    assert_eq!(claude.matches("RED!").count(), 1, "{claude}");
+    assert_eq!(claude.matches("\"type\":\"tool_use\"").count(), 1, "{claude}");
+}
+
+#[test]
+fn a_run_has_one_outcome() {
+    let log = run("") + r#"{"type":"RUN_ERROR","message":"late"}"# + "\n" + &run("") + &run("");
+    let claude = converted(&log, "ag-ui", "claude");
+    assert_eq!(has(&claude, &["\"type\":\"result\""]), 3, "{claude}");
+    assert!(!claude.contains("late"), "{claude}");
+}
+
+#[test]
+fn a_subagent_of_no_call_is_no_fault() {
+    let log = run(r#"
+    {"type":"TEXT_MESSAGE_START","messageId":"a0"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a0","delta":"first"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a0"}
+    {"type":"SUBAGENT_STARTED","subagentRunId":"s1","name":"x"}
+    {"type":"TEXT_MESSAGE_START","messageId":"a1","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"second","subagentRunId":"s1"}
+    {"type":"TEXT_MESSAGE_END","messageId":"a1","subagentRunId":"s1"}
+    {"type":"SUBAGENT_FINISHED","subagentRunId":"s1"}"#);
+    let claude = converted(&log, "ag-ui", "claude");
+    let place = |word: &str| claude.find(word).expect(word);
+    assert!(
+        place("first") < place("\"id\":\"s1\"") && place("\"id\":\"s1\"") < place("second"),
+        "{claude}"
+    );
+}
+
+#[test]
+fn what_a_list_of_messages_says_otherwise_is_accounted_for() {
+    let text = r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"a1","delta":"Hel"}
+    {"type":"TEXT_MESSAGE_CHUNK","delta":"lo"}
+    {"type":"TOOL_CALL_CHUNK","toolCallId":"k","toolCallName":"f","delta":"{}"}
+    {"type":"STEP_STARTED","stepName":"x"}
+    "#;
+    let ledger = |list: &str| {
+        traced(
+            &run(&format!("{text}{{\"type\":\"MESSAGES_SNAPSHOT\",\"messages\":{list}}}")),
+            "ag-ui",
+            "claude",
+        )
+        .1
+    };
+    let same =
+        r#"[{"id":"a1","role":"assistant","content":"Hello","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]}]"#;
+    assert!(!ledger(same).contains("/messages/"), "{}", ledger(same));
+    assert!(ledger(same).contains("told already"), "{}", ledger(same));
+    let others = r#"[{"id":"a1","role":"assistant","content":"Hello","zz":"UNKNOWN"},{"id":"p","role":"activity","content":{"steps":["PLAN"]}},{"role":"user","content":"NO ID"},{"id":"a2","role":"assistant","content":"new"}]"#;
+    let otherwise =
+        r#"[{"id":"a1","role":"assistant","content":"Hello!","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"[]"}}]}]"#;
+    for (list, places) in [
+        (others, &["/messages/0/zz", "/messages/1", "/messages/2"][..]),
+        (otherwise, &["/messages/0/content", "/messages/0/toolCalls/0/function/arguments"][..]),
+    ] {
+        let ledger = ledger(list);
+        for place in places {
+            assert!(ledger.contains(place), "{place}\n{ledger}");
+        }
+        assert!(!ledger.contains("/messages/0/id"), "{ledger}");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::blocks::What;
+use super::told;
 use crate::codec::Cx;
-use crate::event::{Agent, BlockStop, Event, Kind, Origin, RoundEnd, RoundStart, Sink};
+use crate::event::{Agent, BlockStop, Event, Kind, Origin, RoundEnd, RoundStart, RoundStop, Sink};
 use crate::json::Str;
 
 /// The main agent, or a subagent.
@@ -31,6 +33,8 @@ struct Round {
     open: bool,
     /// The step that it is; empty where nothing says that it begins.
     step: String,
+    /// Its id is known.
+    named: bool,
     resulted: bool,
     next: u32,
 }
@@ -41,6 +45,8 @@ pub(super) struct Open {
     pub(super) index: u32,
     /// A line says that it begins.
     pub(super) started: bool,
+    /// The print of what was said of it.
+    pub(super) said: u64,
 }
 
 impl Thread {
@@ -80,11 +86,21 @@ impl Thread {
     pub(super) fn need_round<'a>(&mut self, id: Option<Str<'a>>, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let another = self.round.resulted && self.round.step.is_empty() && self.is_quiet();
         if self.round.open && !another {
+            // Thoughts, which come first, do not know it.
+            if let Some(id) = id.filter(|_| !self.round.named && self.round.step.is_empty()) {
+                self.round.named = true;
+                let stop = cx.keep(RoundStop {
+                    id: Some(id),
+                    ..RoundStop::default()
+                });
+                sink.event(&Event::new(origin, Kind::RoundStop(stop)));
+            }
             return;
         }
         self.end_implied(origin, sink);
         self.round = Round {
             open: true,
+            named: id.is_some(),
             ..Round::default()
         };
         let start = cx.keep(RoundStart { id, ..RoundStart::default() });
@@ -133,6 +149,13 @@ impl Thread {
         self.round.resulted = true;
         if self.is_quiet() {
             self.end_implied(origin, sink);
+        }
+    }
+
+    /// One more piece of what is open.
+    pub(super) fn says(&mut self, what: What, id: Str<'_>, piece: Str<'_>) {
+        if let Some(open) = what.of(self).get_mut(id.as_escaped()) {
+            open.said = told::more(open.said, piece);
         }
     }
 

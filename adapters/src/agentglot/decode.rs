@@ -158,6 +158,7 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
             number: m.number("number"),
         })),
         "round_stop" => Kind::RoundStop(cx.arena.alloc(RoundStop {
+            id: m.str("round"),
             stop: m.stop(),
             usage: m.usage(cx),
         })),

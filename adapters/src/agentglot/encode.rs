@@ -75,6 +75,7 @@ impl Encode for Encoder {
             }
             Kind::RoundStop(stop) => {
                 w.begin("round_stop", &event.origin);
+                w.str("round", stop.id);
                 w.stop(stop.stop);
                 w.usage(stop.usage.as_ref());
             }

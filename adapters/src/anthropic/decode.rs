@@ -246,7 +246,7 @@ impl Decoder {
         let stop = text("stop_reason").map(|word| self.stop(Stop::read(word)));
         self.stopped = stop.map(|stop| stop.kind);
         self.weave.stop_all(voice);
-        voice.say(Kind::RoundStop(cx.keep(RoundStop { stop, usage })), &[]);
+        voice.say(Kind::RoundStop(cx.keep(RoundStop { id: None, stop, usage })), &[]);
         self.close(voice);
     }
 

@@ -113,6 +113,16 @@ impl Calls {
         self.all[..self.used].iter().enumerate().filter(|(_, call)| !call.resolved)
     }
 
+    /// Forgets the calls that have their results.
+    pub(super) fn keep_unresolved(&mut self) {
+        let mut calls = std::mem::take(self);
+        calls.all.truncate(calls.used);
+        for stored in calls.all.into_iter().filter(|call| !call.resolved) {
+            let at = self.fresh(&stored.id);
+            self.all[at] = Stored { before: None, ..stored };
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         let used = std::mem::take(&mut self.used).min(SPARE);
         if self.all.len() > SPARE {

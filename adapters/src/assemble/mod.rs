@@ -48,6 +48,8 @@ pub struct Assembler {
     duties: Duties,
     ids_name_rounds: bool,
     one_turn_a_run: bool,
+    free_subagents: bool,
+    host_runs_tools: bool,
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
     both_sides: bool,
@@ -64,6 +66,8 @@ pub struct Assembler {
 #[derive(Debug, Default)]
 struct Turn {
     open: bool,
+    /// It had its outcome, and nothing has followed.
+    over: bool,
     prompted: bool,
     session: String,
 }
@@ -146,6 +150,8 @@ impl Assembler {
             duties,
             ids_name_rounds: vendor.logs.ids_name_rounds,
             one_turn_a_run: vendor.logs.one_turn_a_run,
+            free_subagents: vendor.logs.free_subagents,
+            host_runs_tools: vendor.logs.host_runs_tools,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
             threads: Threads::default(),
@@ -170,6 +176,9 @@ impl Assembler {
         }
         if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && is_of_thread(&event.kind)) {
             self.settle_call_of(call, event.origin, down);
+            if self.free_subagents && event.kind.is_conversation() && self.calls.find(call).is_none() {
+                self.make_call(call, event.origin, down);
+            }
         }
         let growing = self.growing.take();
         match event.kind {
@@ -224,8 +233,12 @@ impl Assembler {
                     );
                 }
                 self.settle(event.origin, down);
+                self.turn.over = false;
                 self.turn.open |= session.opens_turn;
                 self.session(event, session, down);
+            }
+            Kind::Outcome(_) if self.one_turn_a_run && self.turn.over && !self.turn.prompted && !self.want.as_is => {
+                down.out.note(Fate::Dropped, "", "the turn had its outcome");
             }
             Kind::Outcome(outcome) => {
                 self.content(event, down);

@@ -186,6 +186,12 @@ impl Pending {
         self.shown && self.confirmed && self.complete && self.wait == Wait::Nothing && (self.closed || !self.started)
     }
 
+    /// Whether it was brought to its end before the source has ended it.
+    #[inline]
+    pub(super) const fn has_gone(&self) -> bool {
+        self.closed && !self.complete && !self.confirmed
+    }
+
     /// Whether this block is what a block of a snapshot says. With the same reply id the kind and the order decide;
     /// without one the text must agree as far as it goes.
     pub(super) fn says(&self, block: &Block<'_>, same_id: bool) -> bool {

@@ -8,7 +8,7 @@ use super::waiting::Waiting;
 use super::{Answered, Desk, Down, EMPTY_REPLY};
 use crate::codec::Encode;
 use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
+    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
     ToolResult, Usage,
 };
 use crate::json::{Out, Str};
@@ -142,9 +142,20 @@ impl Thread {
             desk.emit(event);
             return None;
         }
-        let at = match self.waiting.growing(&self.blocks, delta.index) {
+        let known = self.waiting.growing(&self.blocks, delta.index);
+        let at = match known.filter(|&at| !self.blocks[at].has_gone()) {
             Some(at) => at,
             None => {
+                if let Some(gone) = known.map(|at| &mut self.blocks[at]) {
+                    if gone.kind == BlockKind::Call {
+                        desk.down
+                            .out
+                            .note(Fate::Dropped, "", "the call went over before this piece of its arguments came");
+                        return None;
+                    }
+                    // The rest of it is a block of its own.
+                    gone.complete = true;
+                }
                 let head = match delta.piece {
                     Piece::Thinking(_) | Piece::Signature(_) | Piece::Subject(_) => BlockHead::Thinking,
                     Piece::Input(_) => BlockHead::Call {
@@ -212,6 +223,9 @@ impl Thread {
     pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: &RoundStop<'_>, mut desk: Desk<'_, '_, '_>) {
         if desk.want.as_is {
             return desk.emit(event);
+        }
+        if self.round.open && self.round.id.is_empty() {
+            stop.id.unwrap_or_default().as_escaped().clone_into(&mut self.round.id);
         }
         self.round.stops(stop.stop, desk.down.out);
         if let Some(usage) = &stop.usage {
@@ -315,7 +329,14 @@ impl Thread {
     pub(super) fn settle_call(&mut self, id: Str<'_>, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         let Some(at) = self.held_call(id) else { return };
         if self.blocks[at].wait == Wait::Nothing {
-            return self.settle_to(at + 1, origin, desk);
+            for before in self.waiting.unsettled(&self.blocks, at + 1, self.open) {
+                let block = &self.blocks[before];
+                // The arguments of another call may be on their way yet.
+                if before == at || block.kind != BlockKind::Call || block.complete {
+                    self.settle_block(before, origin, desk);
+                }
+            }
+            return;
         }
         self.settle_block(at, origin, desk);
         for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {

@@ -47,6 +47,7 @@ impl Assembler {
     /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
     pub(super) fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         self.turn.open = true;
+        self.turn.over = false;
         if self.turn.prompted || origin.parent.is_some() {
             return;
         }
@@ -75,6 +76,7 @@ impl Assembler {
             self.prompts_used += usize::from(self.prompts_used < self.duties.prompts.len());
         }
         self.turn.open = true;
+        self.turn.over = false;
         let (thread, mut desk) = self.at(event.origin.parent, down);
         thread.settle(event.origin, &mut desk);
         thread.end_round(event.origin, &mut desk);
@@ -221,6 +223,30 @@ impl Assembler {
         }
     }
 
+    /// A subagent works for no call: targets know it by its call, so one is made up, behind what the main agent has said.
+    pub(super) fn make_call(&mut self, id: Str<'_>, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let origin = Origin {
+            session: origin.session,
+            time: origin.time,
+            ..Origin::default()
+        };
+        let call = ToolCall {
+            id,
+            name: Str::trusted("unknown"),
+            kind: ToolKind::Other,
+            input: Raw::trusted("{}"),
+            fields: &[],
+        };
+        down.out.note(Fate::Invented, "", "a subagent without a call: the call was made up");
+        let reply = Reply {
+            blocks: &[Block::Call(call)],
+            ..Reply::default()
+        };
+        let (thread, desk) = self.at(None, down);
+        thread.reply(&Event::new(origin, Kind::Reply(&reply)), &reply, desk);
+        self.settle_call_of(id, origin, down);
+    }
+
     /// Ends whatever is half said in every thread.
     pub(super) fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         for thread in self.threads.all() {
@@ -277,10 +303,16 @@ impl Assembler {
         if goes_on {
             down.encoder.event(outcome, down.out);
         }
-        self.calls.clear();
+        if self.host_runs_tools && !repair {
+            // What the host's tools give back comes with a later turn.
+            self.calls.keep_unresolved();
+        } else {
+            self.calls.clear();
+        }
         self.threads.end_all();
         self.threads.main.clear();
         self.turn.open = false;
+        self.turn.over = true;
         self.turn.prompted = false;
     }
 }

@@ -118,7 +118,11 @@ impl<'c, 'a> Reader<'c, 'a> {
                     Some(inner) => self.stop(inner, fields)?,
                     None => None,
                 };
-                StreamEvent::MessageDelta(RoundStop { stop, usage: usage.take() })
+                StreamEvent::MessageDelta(RoundStop {
+                    id: None,
+                    stop,
+                    usage: usage.take(),
+                })
             }
             "message_stop" => StreamEvent::MessageStop,
             _ => {

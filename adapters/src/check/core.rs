@@ -394,7 +394,7 @@ impl<'c, 'a> Heard<'c, 'a> {
         } = &mut **core;
         let stored = format.dialect.vendor().logs.stores_others;
         let chain = vendor.stores.iter().find(|store| store.mode == format.mode).and_then(|store| store.chain);
-        state.origin(event, stored, line, report);
+        state.origin(event, &vendor.logs, stored, line, report);
         let parent = event.origin.parent;
         let pieces = vendor.logs.pieces;
         let about = About {
@@ -417,7 +417,9 @@ impl<'c, 'a> Heard<'c, 'a> {
         let round = match parent {
             None => &mut threads.main,
             // One that nobody called is not kept.
-            Some(parent) if calls.knows(parent) && (is_part(&event.kind) || matches!(event.kind, Kind::RoundEnd(_))) => {
+            Some(parent)
+                if (calls.knows(parent) || vendor.logs.free_subagents) && (is_part(&event.kind) || matches!(event.kind, Kind::RoundEnd(_))) =>
+            {
                 threads.subagent(parent.as_escaped(), |_| Round::default())
             }
             Some(_) => &mut Round::default(),

@@ -7,10 +7,15 @@ use super::report::{Line, Report};
 use super::seen::Seen;
 use super::tree::Tree;
 use super::turns::Turns;
-use crate::event::Event;
+use crate::event::{Event, Origin};
 use crate::json::Str;
 use crate::threads::Threads;
-use crate::vendor::Vendor;
+use crate::vendor::{Logs, Vendor};
+
+/// Whether a subagent is told of as working for itself.
+fn is_own(origin: &Origin<'_>, parent: Str<'_>) -> bool {
+    origin.agent.and_then(|agent| agent.id).is_some_and(|id| id.same_text(parent))
+}
 
 /// What is known of one session.
 #[derive(Debug, Default)]
@@ -30,7 +35,7 @@ pub(super) struct State {
 
 impl State {
     /// Where the event belongs.
-    pub(super) fn origin(&mut self, event: &Event<'_>, stored: bool, line: &mut Line<'_>, report: &mut Report) {
+    pub(super) fn origin(&mut self, event: &Event<'_>, logs: &Logs, stored: bool, line: &mut Line<'_>, report: &mut Report) {
         let origin = &event.origin;
         // Some name the session where a line has no id of its own.
         let own = |id: &Str<'_>| !id.is_empty() && !origin.session.is_some_and(|session| session.same_text(*id));
@@ -48,6 +53,7 @@ impl State {
         if let Some(parent) = origin.parent
             && !self.calls.knows(parent)
             && self.parents.add(parent)
+            && !(logs.free_subagents && is_own(origin, parent))
         {
             let text = format!("there is no call {:?}", parent.unescape());
             report.find(Rule::UnknownParent, line.place(parent.as_escaped()), text);

@@ -87,6 +87,8 @@ pub struct BlockStop {
 /// Why a reply stopped and what it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundStop<'a> {
+    /// The reply's id, where only something behind the round's beginning says it.
+    pub id: Option<Str<'a>>,
     /// Why, if it is known.
     pub stop: Option<Stop<'a>>,
     /// The round's usage; per number the last value said wins.

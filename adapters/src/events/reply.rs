@@ -63,6 +63,8 @@ owned! {
     /// Why a reply stopped and what it cost.
     #[derive(Clone, Debug, Default, PartialEq)]
     struct RoundStop = RoundStop {
+        /// The reply's id, where only something behind the round's beginning says it.
+        id: Option<String>,
         /// Why, if it is known.
         stop: Option<Stop>,
         /// The round's usage; per number the last value said wins.

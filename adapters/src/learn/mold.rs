@@ -325,6 +325,7 @@ impl Mold {
                     number: None,
                 })),
                 KindMold::RoundStop(round) => Kind::RoundStop(cx.arena.alloc(RoundStop {
+                    id: None,
                     stop: str_at(found, round.word).map(Stop::read),
                     usage: UsageMold::at(round.usage.as_ref().filter(|_| sink.takes_usage()), found)?,
                 })),
@@ -467,7 +468,7 @@ impl KindMold {
                 model: pick.may(model, None)?,
                 usage: UsageMold::of(usage, pick)?,
             })),
-            Kind::RoundStop(stop) => Self::RoundStop(Box::new(RoundMold {
+            Kind::RoundStop(stop) if stop.id.is_none() => Self::RoundStop(Box::new(RoundMold {
                 word: pick.may(stop.stop.map(|stop| stop.word), Some(Hole::Text))?,
                 model: None,
                 usage: UsageMold::of(stop.usage, pick)?,

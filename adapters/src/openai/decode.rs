@@ -376,7 +376,7 @@ impl Decoder {
         let usage = self.usage.take();
         let usage = usage.and_then(|usage| usage::read(Raw::trusted(voice.cx.arena.alloc_str(&usage))));
         if stop.is_some() || usage.is_some() {
-            voice.say(Kind::RoundStop(voice.cx.keep(RoundStop { stop, usage })), &[]);
+            voice.say(Kind::RoundStop(voice.cx.keep(RoundStop { id: None, stop, usage })), &[]);
         }
     }
 

@@ -241,8 +241,8 @@ impl Decoder {
         if finish.is_none() && line.envelope.usage.is_some() || teller.told == told {
             // Tokens in mid-turn, or a line that says nothing (new).
             teller.tell(Kind::RoundStop(teller.cx.keep(RoundStop {
-                stop: None,
                 usage: line.envelope.usage,
+                ..RoundStop::default()
             })));
         }
         // A role begins a reply unless one is open.

@@ -202,5 +202,9 @@ fn block(block: events::Block) -> Option<Json> {
 
 fn usage(usage: &Usage) -> Option<Json> {
     let usage = Some(usage.clone());
-    said(Kind::RoundStop(Box::new(RoundStop { stop: None, usage }))).get("usage")
+    said(Kind::RoundStop(Box::new(RoundStop {
+        usage,
+        ..RoundStop::default()
+    })))
+    .get("usage")
 }
