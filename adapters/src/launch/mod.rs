@@ -24,8 +24,8 @@ pub(crate) mod tests;
 use crate::codec::{Dialect, Format, Mode};
 
 pub use child::{ArgvError, Child, FilePart, MAX_ARG, PromptBy, Unsaid, argv};
-pub(crate) use errand::{not_here, wants_json};
 pub use errand::{Answer, Errand, Facts};
+pub(crate) use errand::{not_here, wants_json};
 pub use fill::parse;
 pub(crate) use fill::{is_number, is_uuid};
 pub(crate) use flag::flags;
