@@ -195,6 +195,12 @@ impl Trace {
         }
     }
 
+    /// Whether everything in a part was understood or went over.
+    pub fn covers(&self, part: &str) -> bool {
+        let marks = self.marks.borrow();
+        uncovered(part, |leaf| marks.touch(leaf)).0.is_empty()
+    }
+
     /// A part goes over with whatever else of the line does.
     pub fn beside(&self, part: &str) {
         self.took(part);

@@ -12,6 +12,7 @@ use crate::event::{
 };
 use crate::json::{Error, Raw, Shape, Str};
 use crate::tools::kind_of;
+use crate::trace::Trace;
 
 const TOLD: &str = "the messages were told already";
 
@@ -46,9 +47,11 @@ impl Decoder {
             }
         }
         if let Some(trace) = cx.trace.filter(|_| known && !told) {
-            // What a message says otherwise than before, or besides, is told part by part.
-            trace.carried();
-            trace.note(Fate::Merged, "", TOLD);
+            if trace.covers(messages.as_str()) {
+                trace.merged(TOLD);
+            } else {
+                tell_parts(messages, trace);
+            }
         }
         Ok(())
     }
@@ -205,6 +208,24 @@ impl Decoder {
         });
         tell(Kind::ToolResult(result), origin, fields, sink);
         Was::New
+    }
+}
+
+/// Some of it was told, and the rest is said otherwise than before, or besides: the ledger tells of each part.
+fn tell_parts(messages: Raw<'_>, trace: &Trace) {
+    trace.carried();
+    let told = |value: Option<Raw<'_>>, pointer: &str| {
+        if value.is_some_and(|value| !value.is_null() && trace.covers(value.as_str())) {
+            trace.note(Fate::Merged, pointer, TOLD);
+        }
+    };
+    for (n, message) in messages.elements().enumerate() {
+        told(message.get("content"), &format!("/messages/{n}/content"));
+        let calls = message.get("toolCalls").into_iter().flat_map(Raw::elements);
+        for (m, call) in calls.enumerate() {
+            let arguments = call.get("function").and_then(|function| function.get("arguments"));
+            told(arguments, &format!("/messages/{n}/toolCalls/{m}/function/arguments"));
+        }
     }
 }
 

@@ -303,6 +303,10 @@ fn what_a_list_of_messages_says_otherwise_is_accounted_for() {
         r#"[{"id":"a1","role":"assistant","content":"Hello","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]}]"#;
     assert!(!ledger(same).contains("/messages/"), "{}", ledger(same));
     assert!(ledger(same).contains("told already"), "{}", ledger(same));
+    assert!(
+        !ledger(r#"[{"id":"a1","role":"assistant","content":"Hello","zz":1}]"#)
+            .contains(r#""pointer":"","fate":"merged","dialect":"claude","note":"the messages"#)
+    );
     let others = r#"[{"id":"a1","role":"assistant","content":"Hello","zz":"UNKNOWN"},{"id":"p","role":"activity","content":{"steps":["PLAN"]}},{"role":"user","content":"NO ID"},{"id":"a2","role":"assistant","content":"new"}]"#;
     let otherwise =
         r#"[{"id":"a1","role":"assistant","content":"Hello!","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"[]"}}]}]"#;

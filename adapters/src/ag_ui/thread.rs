@@ -64,9 +64,9 @@ impl Thread {
             return origin;
         }
         let text = |text: &str| (!text.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(text)));
-        let call = if self.call.is_empty() { &self.id } else { &self.call };
+        let own = said.or_else(|| text(&self.id));
         Origin {
-            parent: text(call),
+            parent: text(&self.call).or(own),
             agent: said.map(|id| {
                 cx.keep(Agent {
                     id: Some(id),

@@ -176,7 +176,7 @@ impl Assembler {
         }
         if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && is_of_thread(&event.kind)) {
             self.settle_call_of(call, event.origin, down);
-            if self.free_subagents && event.kind.is_conversation() && self.calls.find(call).is_none() {
+            if self.free_subagents && begins_something(&event.kind) && self.calls.find(call).is_none() {
                 self.make_call(call, event.origin, down);
             }
         }
@@ -420,6 +420,11 @@ impl Assembler {
 /// Whether a subagent that says it is at work.
 const fn is_of_thread(kind: &Kind<'_>) -> bool {
     kind.is_conversation() || matches!(kind, Kind::Notice(_))
+}
+
+/// Whether a subagent says something, and does not only end it.
+const fn begins_something(kind: &Kind<'_>) -> bool {
+    kind.is_conversation() && !matches!(kind, Kind::BlockStop(_) | Kind::RoundStop(_) | Kind::RoundEnd(_))
 }
 
 /// A snapshot of nothing.
