@@ -32,6 +32,8 @@ pub struct Decoder {
     pub(super) asked: BTreeSet<String>,
     /// What the session has told.
     pub(super) told: Told,
+    /// The line before ended the run.
+    pub(super) finished: bool,
 }
 
 impl Decode for Decoder {
@@ -64,7 +66,15 @@ impl Decode for Decoder {
 impl Decoder {
     fn said<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         line.bare = !sink.takes_fields();
+        let finished = std::mem::take(&mut self.finished);
         match &*line.word.unescape() {
+            // The run has had its outcome; an error behind it is no second one.
+            "RUN_ERROR" if finished => {
+                self.finished = true;
+                let message = line.text("message");
+                line.notice(Topic::Other, message, sink);
+                Ok(())
+            }
             "TEXT_MESSAGE_START" => self.text_start(line, sink),
             "TEXT_MESSAGE_CONTENT" => self.piece(What::Text, line, sink),
             "TEXT_MESSAGE_END" => self.stop(What::Text, line, sink),

@@ -93,6 +93,7 @@ impl Decoder {
     }
 
     fn end_run<'a>(&mut self, made: Outcome<'a>, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) {
+        self.finished = true;
         let cx = line.cx;
         let ours = line.ours();
         let value = |name: &str, shape: Shape| ours?.get(name).filter(|value| value.shape() == Some(shape));

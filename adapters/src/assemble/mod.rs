@@ -66,8 +66,6 @@ pub struct Assembler {
 #[derive(Debug, Default)]
 struct Turn {
     open: bool,
-    /// It had its outcome, and nothing has followed.
-    over: bool,
     prompted: bool,
     session: String,
 }
@@ -233,12 +231,8 @@ impl Assembler {
                     );
                 }
                 self.settle(event.origin, down);
-                self.turn.over = false;
                 self.turn.open |= session.opens_turn;
                 self.session(event, session, down);
-            }
-            Kind::Outcome(_) if self.one_turn_a_run && self.turn.over && !self.turn.prompted && !self.want.as_is => {
-                down.out.note(Fate::Dropped, "", "the turn had its outcome");
             }
             Kind::Outcome(outcome) => {
                 self.content(event, down);

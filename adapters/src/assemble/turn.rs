@@ -47,7 +47,6 @@ impl Assembler {
     /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
     pub(super) fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         self.turn.open = true;
-        self.turn.over = false;
         if self.turn.prompted || origin.parent.is_some() {
             return;
         }
@@ -76,7 +75,6 @@ impl Assembler {
             self.prompts_used += usize::from(self.prompts_used < self.duties.prompts.len());
         }
         self.turn.open = true;
-        self.turn.over = false;
         let (thread, mut desk) = self.at(event.origin.parent, down);
         thread.settle(event.origin, &mut desk);
         thread.end_round(event.origin, &mut desk);
@@ -312,7 +310,6 @@ impl Assembler {
         self.threads.end_all();
         self.threads.main.clear();
         self.turn.open = false;
-        self.turn.over = true;
         self.turn.prompted = false;
     }
 }
