@@ -50,6 +50,8 @@ pub(super) struct Run {
     /// Calls that are called otherwise, for another one of the run has their id; and those that subagents have made, with these.
     pub(super) renamed: BTreeMap<String, String>,
     pub(super) owners: BTreeMap<String, String>,
+    /// The same the other way round: what each has made.
+    pub(super) owned: BTreeMap<String, Vec<String>>,
     /// All that was said, escaped.
     pub(super) said: String,
     /// What its rounds took, by their models.

@@ -110,12 +110,8 @@ impl Encoder {
         let Some(mut thread) = run.threads.end(call).filter(|thread| !thread.id.is_empty()) else {
             return;
         };
-        let inner: Vec<String> = run
-            .owners
-            .iter()
-            .filter(|(_, owner)| *owner == call)
-            .map(|(call, _)| call.clone())
-            .collect();
+        let mut inner = run.owned.remove(call).unwrap_or_default();
+        inner.sort_unstable();
         for call in inner {
             self.end_subagent(&call, out);
         }
@@ -452,6 +448,10 @@ impl Encoder {
         }
         if let Some(parent) = parent {
             run.owners.insert(id.as_escaped().to_owned(), parent.as_escaped().to_owned());
+            run.owned
+                .entry(parent.as_escaped().to_owned())
+                .or_default()
+                .push(id.as_escaped().to_owned());
         }
         written
     }

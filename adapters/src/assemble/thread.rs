@@ -357,6 +357,11 @@ impl Thread {
         answered
     }
 
+    /// Whether the call has not gone over yet.
+    pub(super) fn holds(&mut self, id: Str<'_>) -> bool {
+        self.held_call(id).is_some()
+    }
+
     fn held_call(&mut self, id: Str<'_>) -> Option<usize> {
         let wanted = |block: &Pending| block.kind == BlockKind::Call && block.id == id.as_escaped();
         self.waiting.unshown(&self.blocks, wanted)

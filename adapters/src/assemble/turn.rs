@@ -208,6 +208,10 @@ impl Assembler {
             ..origin
         };
         for thread in self.threads.all() {
+            // As a rule the call has gone over, and none does.
+            if !thread.holds(call) {
+                continue;
+            }
             let mut desk = Desk {
                 want: self.want,
                 watch: self.duties.watch,

@@ -154,9 +154,10 @@ export interface BlockStop extends Common {
   index?: number;
 }
 
-/** Why the reply stopped, and what it took. */
+/** Why the reply stopped, and what it took; its id, where only something behind the beginning says it. */
 export interface RoundStop extends Common {
   event: 'round_stop';
+  round?: string;
   stop?: string;
   usage?: Usage;
 }

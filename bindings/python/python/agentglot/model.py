@@ -356,9 +356,10 @@ class BlockStop(Event):
 
 @_event("event", "round_stop")
 class RoundStop(Event):
-    """Why the reply stopped, and what it took."""
+    """Why the reply stopped, and what it took; its id, where only something behind the beginning says it."""
 
     __slots__ = ()
+    round: Optional[str] = None
     stop: Optional[str] = None
     usage: Optional[Usage] = None
 
