@@ -135,7 +135,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
                 Ok(0) => {
                     lines.finish(|line| server.hear(line, &mut stdout));
                     gone = true;
-                    server.tell(|front, actions| front.left(actions), &mut stdout);
+                    server.deal(|front, actions| front.left(actions), &mut stdout);
                 }
                 Ok(read) => lines.feed(&buffer[..read], |line| server.hear(line, &mut stdout)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -148,7 +148,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
             () = sleep_until(wake) => {}
         }
     }
-    server.tell(|front, actions| front.stop("the program was stopped", actions), &mut stdout);
+    server.deal(|front, actions| front.stop("the program was stopped", actions), &mut stdout);
     // Nobody is told any more what they say.
     drop(comes);
     server.sessions.clear();
@@ -166,11 +166,11 @@ impl Server<'_> {
     /// Hears a line of the host's, and goes on.
     fn hear(&mut self, line: Line<'_>, stdout: &mut live::Output) -> bool {
         match line {
-            Line::Whole(line) => self.tell(|front, actions| front.hear(line, actions), stdout),
+            Line::Whole(line) => self.deal(|front, actions| front.hear(line, actions), stdout),
             Line::Oversize { bytes, start, .. } => {
                 let why = format!("the line has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
                 Console::plain().say(&why);
-                self.tell(|front, actions| front.left_out(start, &why, actions), stdout);
+                self.deal(|front, actions| front.left_out(start, &why, actions), stdout);
             }
         }
         true
@@ -195,8 +195,8 @@ impl Server<'_> {
         self.do_all(actions, stdout);
     }
 
-    /// Tells the front something that no line says, and goes on.
-    fn tell(&mut self, what: impl FnOnce(&mut dyn Front, &mut Actions), stdout: &mut live::Output) {
+    /// Lets the front deal with something, and does what comes of it.
+    fn deal(&mut self, what: impl FnOnce(&mut dyn Front, &mut Actions), stdout: &mut live::Output) {
         let mut actions = Actions::default();
         what(self.front.as_mut(), &mut actions);
         self.do_all(actions, stdout);

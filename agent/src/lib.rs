@@ -49,7 +49,7 @@ use crate::host::event_writer::EventWriter;
 use crate::host::prompts::{HostPrompt, PromptQueue};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
-use crate::permissions::Policy;
+use crate::permissions::{Policy, Source};
 use crate::settings::CurrentSettings;
 use crate::settings::subagent::SubagentKind;
 use crate::tools::World;
@@ -498,11 +498,9 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
             .map(Some)
             .map_err(|error| Error::Read { name: path.clone(), error }),
     };
-    // What it says is read with the other files; that it says something is seen to here.
-    launch
-        .settings
-        .iter()
-        .try_for_each(|text| named_json(text, "the settings", &parts.cwd).map(drop))?;
+    if launch.settings.is_some() && !settings.layers.iter().any(|(source, _)| *source == Source::Flag) {
+        return Err(Error::Usage(settings.problems.join("; ")));
+    }
     let json = |text: &Option<String>, what: &str| text.as_ref().map(|text| named_json(text, what, &parts.cwd)).transpose();
     Ok(Options {
         first_model: model.clone(),

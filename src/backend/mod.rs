@@ -15,12 +15,15 @@ pub mod replay;
 pub mod requests;
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::{Event, Input};
+use crate::adapters::raw::json::{Raw, Str};
+use crate::child::{Child, Steps};
 pub use agentglot_agent::model;
 
 /// What a back end has to say.
@@ -61,6 +64,28 @@ pub struct TypedQuestion {
     pub input: String,
     /// What was printed.
     pub text: Vec<u8>,
+}
+
+/// The same input with another word as the value of a member.
+fn with_word<R>(input: &Input<'_>, member: &str, word: &str, then: impl FnOnce(&Input<'_>) -> R) -> R {
+    let mut quoted = String::from("\"");
+    Str::escape(word, &mut quoted);
+    quoted.push('"');
+    let mut fields = input.fields.to_vec();
+    for field in fields.iter_mut().filter(|field| field.key.is(member)) {
+        field.value = Raw::trusted(&quoted);
+    }
+    then(&Input { fields: &fields, ..*input })
+}
+
+/// Ends the process of a back end; one that was dismissed has had its time to end by itself.
+async fn end(child: Option<Child>, dismissed: bool) {
+    let Some(child) = child else { return };
+    let mut steps = Steps::default();
+    if dismissed {
+        steps.close = Duration::ZERO;
+    }
+    child.stop(steps).await;
 }
 
 /// Somebody who answers.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
@@ -14,13 +13,13 @@ use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
 use crate::adapters::raw::ids;
-use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::json::Str;
 use crate::adapters::raw::launch::{Launch, Program, Resume};
 use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
 use crate::backend::reach::{Behind, Control, Reach, reach};
-use crate::backend::{Backend, Said};
-use crate::child::{Child, Environment, Plan, Steps};
+use crate::backend::{Backend, Said, end, with_word};
+use crate::child::{Child, Environment, Plan};
 use crate::session::Timers;
 use crate::status::Failure;
 
@@ -321,14 +320,10 @@ impl Backend for Requests {
                 let Some(name) = word.and_then(|word| self.models.get(&*word.unescape())) else {
                     return self.converse(|client, exchange| client.input(input, exchange));
                 };
-                let mut quoted = String::from("\"");
-                Str::escape(name, &mut quoted);
-                quoted.push('"');
-                let mut fields = input.fields.to_vec();
-                for field in fields.iter_mut().filter(|field| field.key.is("model")) {
-                    field.value = Raw::trusted(&quoted);
-                }
-                self.converse(|client, exchange| client.input(&Input { fields: &fields, ..*input }, exchange))
+                let name = name.clone();
+                with_word(input, "model", &name, |input| {
+                    self.converse(|client, exchange| client.input(input, exchange))
+                })
             }
             _ => self.converse(|client, exchange| client.input(input, exchange)),
         }
@@ -391,12 +386,6 @@ impl Backend for Requests {
     }
 
     async fn stop(&mut self, dismissed: bool) {
-        if let Some(child) = self.child.take() {
-            let mut steps = Steps::default();
-            if dismissed {
-                steps.close = Duration::ZERO;
-            }
-            child.stop(steps).await;
-        }
+        end(self.child.take(), dismissed).await;
     }
 }

@@ -31,10 +31,6 @@ fn files(play: &Play) {
     std::fs::write(play.path("b.txt"), "bee\n").unwrap();
 }
 
-fn types(end: &End) -> Vec<&str> {
-    end.lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
-}
-
 /// The items of a type that were completed.
 fn items<'e>(end: &'e End, kind: &str) -> Vec<&'e Value> {
     let done = end.lines.iter().filter(|line| line["type"] == "item.completed");
@@ -43,7 +39,7 @@ fn items<'e>(end: &'e End, kind: &str) -> Vec<&'e Value> {
 
 /// A turn has one beginning and one end, and nothing behind that; what starts is completed.
 fn is_one_turn(end: &End) {
-    let types = types(end);
+    let types = end.types();
     let count = |wanted: &[&str]| types.iter().filter(|kind| wanted.contains(kind)).count();
     assert_eq!(types[..2], ["thread.started", "turn.started"], "{end:#?}");
     assert_eq!(
@@ -163,7 +159,7 @@ fn a_turn_that_fails_says_why_once_and_exits_with_1() {
         assert_eq!((end.code(), &last["type"]), (1, &json!("turn.failed")), "{end:#?}");
         assert!(last["error"]["message"].as_str().unwrap().contains(why), "{why}: {end:#?}");
         assert_eq!(
-            items(&end, "error").len() + types(&end).iter().filter(|kind| **kind == "error").count(),
+            items(&end, "error").len() + end.types().iter().filter(|kind| **kind == "error").count(),
             1,
             "{end:#?}"
         );
@@ -254,7 +250,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
     let process = host.process.id();
     host.signal(Signal::INT);
     let end = host.end();
-    assert_eq!((end.code(), types(&end).last()), (130, Some(&"turn.failed")), "{end:#?}");
+    assert_eq!((end.code(), end.types().last()), (130, Some(&"turn.failed")), "{end:#?}");
     is_one_turn(&end);
     play.nothing_is_left(Some(process));
 }

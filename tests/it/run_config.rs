@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{stderr, stdout};
+
 /// A project and a user's home of their own.
 struct World {
     root: tempfile::TempDir,
@@ -64,14 +66,6 @@ impl World {
 }
 
 const HELLO: [&str; 6] = ["run", "--as", "claude", "--", "-p", "Hello"];
-
-fn stderr(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stderr).into_owned()
-}
-
-fn stdout(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stdout).into_owned()
-}
 
 #[test]
 fn flags_go_before_variables_before_the_project_before_the_user() {

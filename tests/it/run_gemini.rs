@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
-use crate::support::stage::{End, Host};
+use crate::support::stage::Host;
+use crate::support::{stderr, stdout};
 
 /// A run whose lines are read, with permission for everything. The prompt goes behind it.
 const STREAM: &[&str] = &["-y", "-m", "gpt-4o", "-o", "stream-json", "-p"];
@@ -46,18 +47,6 @@ fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
 fn output(play: &Play, args: &[&str]) -> Output {
     let mut command = play.command("gemini", args);
     command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn stdout(said: &Output) -> String {
-    String::from_utf8_lossy(&said.stdout).into_owned()
-}
-
-fn stderr(said: &Output) -> String {
-    String::from_utf8_lossy(&said.stderr).into_owned()
-}
-
-fn types(end: &End) -> Vec<&str> {
-    end.lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
 }
 
 /// Recorded sessions are said again line by line, and end with the codes that the program had.
@@ -147,7 +136,7 @@ fn calls_have_its_names_arguments_and_results() {
     let end = play.one("gemini", STREAM, "go");
     assert_eq!(end.code(), 0, "{end:#?}");
     assert_eq!(
-        (types(&end)[..2].to_vec(), *types(&end).last().unwrap()),
+        (end.types()[..2].to_vec(), *end.types().last().unwrap()),
         (vec!["init", "message"], "result")
     );
     assert_eq!(play.read("hello.txt"), "goodbye\n");
@@ -292,7 +281,7 @@ fn a_failure_is_told_where_the_program_tells_it() {
         assert_eq!((end.code(), &last["status"]), (code, &json!("error")), "{end:#?}");
         let why = last["error"]["message"].as_str().unwrap();
         assert!(why.contains(&format!("\"code\":{status},\"message\":\"that was wrong\"")), "{why}");
-        assert_eq!(types(&end).iter().filter(|kind| **kind == "result").count(), 1);
+        assert_eq!(end.types().iter().filter(|kind| **kind == "result").count(), 1);
         let said = output(&play(), &["-m", "gpt-4o", "-o", "json", "-p", "go"]);
         assert_eq!((said.status.code(), stdout(&said).as_str()), (Some(code), ""));
         let told = stderr(&said);
@@ -377,7 +366,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
             (code, &json!("result"), &json!("FatalCancellationError")),
             "{end:#?}"
         );
-        assert_eq!(types(&end).iter().filter(|kind| **kind == "result").count(), 1);
+        assert_eq!(end.types().iter().filter(|kind| **kind == "result").count(), 1);
         play.nothing_is_left(Some(process));
     }
 }

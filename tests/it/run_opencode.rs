@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
 use crate::support::stage::{End, Host};
+use crate::support::{stderr, stdout};
 
 /// A run whose lines are read. The prompt goes behind it.
 const STREAM: &[&str] = &["run", "-m", "openai/gpt-4o", "--format", "json"];
@@ -54,18 +55,6 @@ fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
 fn output(play: &Play, args: &[&str]) -> Output {
     let mut command = play.command("opencode", args);
     command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn stdout(said: &Output) -> String {
-    String::from_utf8_lossy(&said.stdout).into_owned()
-}
-
-fn stderr(said: &Output) -> String {
-    String::from_utf8_lossy(&said.stderr).into_owned()
-}
-
-fn types(end: &End) -> Vec<&str> {
-    end.lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
 }
 
 /// Recorded sessions are said again line by line, and end with the codes that the program had.
@@ -113,9 +102,9 @@ fn text_has_lines_of_its_own_and_thoughts_where_they_are_asked_for() {
         stderr(&said)
     );
     let quiet = play().one("opencode", STREAM, "go");
-    assert!(!types(&quiet).contains(&"reasoning"), "{quiet:#?}");
+    assert!(!quiet.types().contains(&"reasoning"), "{quiet:#?}");
     let loud = play().one("opencode", &[STREAM, &["--thinking"]].concat(), "go");
-    assert_eq!(types(&loud)[..2], ["step_start", "reasoning"], "{loud:#?}");
+    assert_eq!(loud.types()[..2], ["step_start", "reasoning"], "{loud:#?}");
 }
 
 #[test]
@@ -131,7 +120,7 @@ fn calls_have_its_names_arguments_and_results() {
     std::fs::write(play.path("hello.txt"), "hello\n").unwrap();
     let end = play.one("opencode", STREAM, "go");
     assert_eq!(end.code(), 0, "{end:#?}");
-    assert_eq!((types(&end)[0], *types(&end).last().unwrap()), ("step_start", "step_finish"));
+    assert_eq!((end.types()[0], *end.types().last().unwrap()), ("step_start", "step_finish"));
     assert_eq!(play.read("hello.txt"), "goodbye\n");
     let parts: Vec<&Value> = end
         .lines

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::common::skipped;
 use crate::support::model::Answer;
 use crate::support::play::{PRINT, Play, run};
+use crate::support::{stderr, stdout};
 
 /// A user, and a folder from somewhere.
 struct World {
@@ -73,14 +74,6 @@ impl World {
         let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         (done.status.code().unwrap(), said)
     }
-}
-
-fn stderr(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stderr).into_owned()
-}
-
-fn stdout(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
 /// A log that asks the host to run one of its own tools.

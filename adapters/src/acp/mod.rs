@@ -17,6 +17,7 @@ mod lines;
 mod own;
 mod program;
 pub(crate) mod recognise;
+mod rpc;
 #[cfg(feature = "schema")]
 mod schema;
 mod tools;

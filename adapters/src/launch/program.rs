@@ -114,6 +114,8 @@ pub struct Traits {
     pub client: Option<Begin>,
     /// It is not one program but any that speaks its language: behind this word and a colon stands the command that starts one.
     pub command: Option<&'static str>,
+    /// What its agent in the Agent Client Protocol calls its own words, in `_meta`.
+    pub extension: Option<&'static str>,
     /// The word that means the latest session where the flag that goes on with one wants to be told which.
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
@@ -153,6 +155,7 @@ impl Traits {
         front: None,
         client: None,
         command: None,
+        extension: None,
         latest: None,
         numbers_sessions: false,
         piped: Piped::Unread,

@@ -24,16 +24,15 @@ pub(crate) use version::version;
 use crate::adapters::raw::codec::{Dialect, Format, Layout};
 use crate::adapters::raw::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::raw::ids;
-use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::raw::live::{Manner, Speaker};
 use crate::adapters::raw::prompts;
 use crate::backend::hooks::{Callback, Hooks, Question};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
-use crate::backend::{Backend, Said};
+use crate::backend::{Backend, Said, end, with_word};
 use crate::child::file::read_named_text;
-use crate::child::{Child, Environment, Ourselves, Steps};
+use crate::child::{Child, Environment, Ourselves};
 use crate::status::Failure;
 
 /// The program, and how it is started.
@@ -290,15 +289,7 @@ impl Backend for Cli {
         let Some((member, word)) = self.reworded(input) else {
             return self.say(input);
         };
-        let mut quoted = String::from("\"");
-        Str::escape(&word, &mut quoted);
-        quoted.push('"');
-        let value = Raw::trusted(&quoted);
-        let mut fields = input.fields.to_vec();
-        for field in fields.iter_mut().filter(|field| field.key.is(member)) {
-            field.value = value;
-        }
-        self.say(&Input { fields: &fields, ..*input })
+        with_word(input, member, &word, |input| self.say(input))
     }
 
     /// Qwen Code reads changed arguments on its control channel and runs the original ones; its hooks do better
@@ -408,13 +399,7 @@ impl Backend for Cli {
     }
 
     async fn stop(&mut self, dismissed: bool) {
-        if let Some(child) = self.child.take() {
-            let mut steps = Steps::default();
-            if dismissed {
-                steps.close = Duration::ZERO;
-            }
-            child.stop(steps).await;
-        }
+        end(self.child.take(), dismissed).await;
     }
 }
 

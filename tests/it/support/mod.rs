@@ -14,7 +14,7 @@ pub(crate) mod wire;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
@@ -51,6 +51,16 @@ pub(crate) fn example(name: &str) -> PathBuf {
         profile.join("examples")
     });
     folder.join(name)
+}
+
+/// What a program that ended said on stdout.
+pub(crate) fn stdout(done: &Output) -> String {
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// What it said on stderr.
+pub(crate) fn stderr(done: &Output) -> String {
+    String::from_utf8_lossy(&done.stderr).into_owned()
 }
 
 /// Runs a test that may take so many seconds. A test that hangs, even without awaiting, ends the whole run with its name.

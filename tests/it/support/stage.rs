@@ -123,6 +123,11 @@ impl End {
         self.status.code().unwrap_or(-1)
     }
 
+    /// The types of its lines, in order.
+    pub(crate) fn types(&self) -> Vec<&str> {
+        self.lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
+    }
+
     /// Its results.
     pub(crate) fn results(&self) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["type"] == "result").collect()

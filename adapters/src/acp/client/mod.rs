@@ -16,12 +16,13 @@ use modes::Choice;
 use words::{Dir, say, tell};
 
 use super::facts::Change;
+use super::rpc;
 use crate::client::{Client, Exchange, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{Block, Content, ControlKind, Fields, Input, InputKind, Prompt, Request, Response};
 use crate::json::{Cursor, Raw, Shape, Str};
-use crate::launch::{Launch, PermissionMode};
+use crate::launch::{Launch, PermissionMode, Program};
 
 /// A session with an agent.
 #[derive(Debug)]
@@ -85,8 +86,8 @@ struct Abilities {
     list: bool,
     fork: bool,
     folders: bool,
-    /// It reads what only Claude Code's agent has words for.
-    claude: bool,
+    /// The program whose agent it is, where it reads words of that program's own.
+    own: Option<&'static Program>,
     image: bool,
     http: bool,
     sse: bool,
@@ -154,7 +155,7 @@ impl Conversation {
     fn ask(&mut self, method: &str, params: &str, asked: Asked, exchange: &mut Exchange) -> String {
         let number = self.requests;
         self.requests += 1;
-        let message = words::request(&number.to_string(), method, params);
+        let message = rpc::request(&number.to_string(), method, params);
         say(&message, exchange);
         if matches!(asked, Asked::Prompt) {
             self.running = Some(number);
@@ -191,7 +192,7 @@ impl Conversation {
     /// Stops the turn that runs, or the next one if none runs yet.
     fn stop(&mut self, exchange: &mut Exchange) {
         for question in std::mem::take(&mut self.questions) {
-            reply(&words::answer(&question.id, CANCELLED), exchange);
+            reply(&rpc::answer(&question.id, CANCELLED), exchange);
         }
         self.stops = self.running.is_some() || !self.waiting.is_empty();
         if self.running.is_some() {
@@ -250,7 +251,7 @@ impl Conversation {
         };
         // The session knows it by the id that the host gave it.
         let id = format!("\"{}\"", id.as_escaped());
-        tell(Dir::Ours, &words::request(&id, method, &params), exchange);
+        tell(Dir::Ours, &rpc::request(&id, method, &params), exchange);
         self.ask(method, &params, Asked::Host(id, change), exchange);
         true
     }
@@ -300,7 +301,7 @@ impl Conversation {
             .and_then(|body| body.get("behavior"))
             .and_then(Raw::string);
         let allow = word.is_some_and(|word| word.is("allow") || word.is("approve"));
-        reply(&words::answer(&question.id, &question.result(allow)), exchange);
+        reply(&rpc::answer(&question.id, &question.result(allow)), exchange);
         true
     }
 
@@ -322,10 +323,10 @@ impl Conversation {
     fn asks(&mut self, text: &str, method: &str, id: Raw<'_>, params: Raw<'_>, exchange: &mut Exchange) {
         if method != "session/request_permission" {
             exchange.notes.push(format!("the agent asks for {method:?}, which was not offered"));
-            return say(&words::error(id.as_str(), -32601, &format!("Method not found: {method}")), exchange);
+            return say(&rpc::error(id.as_str(), -32601, &format!("Method not found: {method}")), exchange);
         }
         if self.stage != Stage::Open || !self.is_ours(params) {
-            return say(&words::error(id.as_str(), -32602, "there is no such session"), exchange);
+            return say(&rpc::error(id.as_str(), -32602, "there is no such session"), exchange);
         }
         let said = |option: Raw<'_>, name: &str| Some(option.get(name)?.string()?.as_escaped().to_owned());
         let question = Question {
@@ -338,13 +339,10 @@ impl Conversation {
                 .collect(),
         };
         if self.stops {
-            return say(&words::answer(&question.id, CANCELLED), exchange);
+            return say(&rpc::answer(&question.id, CANCELLED), exchange);
         }
         if self.questions.iter().any(|known| known.name() == question.name()) {
-            return say(
-                &words::error(&question.id, -32600, "a question of this id waits for its answer"),
-                exchange,
-            );
+            return say(&rpc::error(&question.id, -32600, "a question of this id waits for its answer"), exchange);
         }
         self.questions.push(question);
         tell(Dir::Agents, text, exchange);
@@ -357,7 +355,7 @@ impl Conversation {
                 return;
             };
             let question = self.questions.remove(at);
-            say(&words::error(&question.id, -32800, "Request cancelled"), exchange);
+            say(&rpc::error(&question.id, -32800, "Request cancelled"), exchange);
             return tell(Dir::Agents, text, exchange);
         }
         // What comes earlier was said in another process, or is about no session.
@@ -391,7 +389,7 @@ impl Conversation {
                     self.stops = false;
                     // No answer of the host's counts any more.
                     for question in std::mem::take(&mut self.questions) {
-                        say(&words::answer(&question.id, CANCELLED), exchange);
+                        say(&rpc::answer(&question.id, CANCELLED), exchange);
                     }
                 }
                 tell(Dir::Agents, text, exchange);
@@ -399,10 +397,10 @@ impl Conversation {
             }
             Asked::Host(id, change) => {
                 let message = match error {
-                    Some(error) => words::error(&id, -32602, &words::said(error)),
+                    Some(error) => rpc::error(&id, -32602, &words::said(error)),
                     None => {
                         self.changed(change);
-                        words::answer(&id, result.as_str())
+                        rpc::answer(&id, result.as_str())
                     }
                 };
                 tell(Dir::Agents, &message, exchange);
@@ -492,7 +490,7 @@ fn reply(message: &str, exchange: &mut Exchange) {
 /// Refuses what the host wants in the agent's name.
 fn refused(id: Str<'_>, why: &str, exchange: &mut Exchange) -> bool {
     let id = format!("\"{}\"", id.as_escaped());
-    tell(Dir::Agents, &words::error(&id, -32602, why), exchange);
+    tell(Dir::Agents, &rpc::error(&id, -32602, why), exchange);
     true
 }
 

@@ -6,7 +6,7 @@ use super::{Abilities, Asked, Change, Conversation, Stage};
 use crate::client::Exchange;
 use crate::conduct::quoted;
 use crate::json::{Raw, Str};
-use crate::launch::{ArgError, PermissionMode, Resume};
+use crate::launch::{ArgError, PermissionMode, Program, Resume};
 
 /// Somebody has to log in first.
 const LOG_IN: i64 = -32000;
@@ -79,7 +79,7 @@ impl Conversation {
             list: inside(sessions, "list"),
             fork: inside(sessions, "fork"),
             folders: inside(sessions, "additionalDirectories"),
-            claude: inside(part("_meta"), "claudeCode"),
+            own: Program::backends().find(|program| program.traits.extension.is_some_and(|name| inside(part("_meta"), name))),
             image: inside(part("promptCapabilities"), "image"),
             http: inside(servers, "http"),
             sse: inside(servers, "sse"),
@@ -194,7 +194,7 @@ impl Conversation {
                 exchange
                     .notes
                     .push(format!("the agent gives no choice of models: it is not told {model:?}"));
-            } else if !self.models.is(&model) && !self.can.claude {
+            } else if !self.models.is(&model) && self.can.own.is_none() {
                 let (method, params, change) = self.set_model(&model);
                 let message = self.ask(method, &params, Asked::Set(change), exchange);
                 tell(Dir::Ours, &message, exchange);

@@ -42,24 +42,6 @@ pub(super) fn say(message: &str, exchange: &mut Exchange) {
     exchange.program.push(b'\n');
 }
 
-/// A request; the id is written as it stands.
-pub(super) fn request(id: &str, method: &str, params: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}")
-}
-
-/// An answer to one.
-pub(super) fn answer(id: &str, result: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
-}
-
-/// A refusal of one.
-pub(super) fn error(id: &str, code: i32, message: &str) -> String {
-    format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}",
-        quoted(message)
-    )
-}
-
 /// What an error says.
 pub(super) fn said(error: Raw<'_>) -> String {
     let text = |value: Option<Raw<'_>>| value.and_then(Raw::string).map(|text| text.unescape().into_owned());
@@ -106,8 +88,8 @@ pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<S
     params
 }
 
-/// What the protocol has no word for, in the form in which some agents take it: the system prompt, and the options of Claude Code's agent, for hosts
-/// that speak of tools and agents in Claude Code's words.
+/// What the protocol has no word for, in the form in which some agents take it: the system prompt, and options of a program's own; those that speak
+/// of tools and agents only for hosts of that program.
 fn meta(launch: &Launch, can: &super::Abilities) -> String {
     let text = |text: &Option<Text>| match text {
         Some(Text::Here(text)) => Some(text.clone()),
@@ -121,8 +103,8 @@ fn meta(launch: &Launch, can: &super::Abilities) -> String {
         (None, Some(more)) => meta.push(format!("\"systemPrompt\":{{\"append\":{}}}", quoted(more))),
         (None, None) => {}
     }
-    if can.claude {
-        let own = launch.format.dialect.name() == "claude";
+    if let Some((program, name)) = can.own.and_then(|program| Some((program, program.traits.extension?))) {
+        let own = launch.format.dialect == program.dialect;
         let object = |json: &&String| Raw::trusted(json).check().is_ok() && Raw::trusted(json).shape() == Some(Shape::Object);
         let options = [
             ("model", launch.model.as_deref().map(quoted)),
@@ -139,7 +121,7 @@ fn meta(launch: &Launch, can: &super::Abilities) -> String {
             .filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?)))
             .collect();
         if !options.is_empty() {
-            meta.push(format!("\"claudeCode\":{{\"options\":{{{}}}}}", options.join(",")));
+            meta.push(format!("\"{name}\":{{\"options\":{{{}}}}}", options.join(",")));
         }
     }
     if meta.is_empty() {

@@ -1,5 +1,6 @@
 //! Answers, errors, and what else is written once.
 
+use super::super::rpc;
 use crate::conduct::quoted;
 use crate::front::Actions;
 use crate::json::{Raw, Shape, Str};
@@ -57,18 +58,17 @@ impl Wrong {
 
 /// Answers a request. `id` is the number as it was spelled.
 pub(super) fn answer(id: &str, result: &str, actions: &mut Actions) {
-    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
-    actions.out.extend_from_slice(line.as_bytes());
+    say(&rpc::answer(id, result), actions);
 }
 
 /// Refuses one.
 pub(super) fn refuse(id: &str, wrong: &Wrong, actions: &mut Actions) {
-    let line = format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{},\"message\":{}}}}}\n",
-        wrong.code,
-        quoted(&wrong.message)
-    );
-    actions.out.extend_from_slice(line.as_bytes());
+    say(&rpc::error(id, wrong.code, &wrong.message), actions);
+}
+
+fn say(message: &str, actions: &mut Actions) {
+    actions.out.extend_from_slice(message.as_bytes());
+    actions.out.push(b'\n');
 }
 
 /// Tells what is new in a session; `update` is its members, `session` fits into a text.

@@ -62,6 +62,7 @@ pub(crate) static PROGRAM: Program = Program {
         takes_empty: true,
         no_late_bypass: true,
         holds_sessions: true,
+        extension: Some("claudeCode"),
         ..Traits::NONE
     },
     conduct: &Claude,
