@@ -10,16 +10,16 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::frame::{Line, Lines};
-use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Setup, Wait, inside};
+use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Open, Setup, Wait, inside};
 use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch, Program};
 use agentglot_adapters::raw::live::{Heard, Listener};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::agent::persona;
-use crate::agent::store::{Shelf, Summary};
+use crate::agent::store::{Shelf, Summary, own_root};
 use crate::child::{Child, Environment, Plan, Steps, leftover};
-use crate::command::run::Run;
+use crate::command::run::{Run, clock};
 use crate::io::{Console, visible};
 use crate::live;
 use crate::session::Timers;
@@ -72,7 +72,7 @@ struct Server<'r> {
 ///
 /// # Errors
 /// When there are no pipes to the host.
-pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn Front>, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
+pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
     let stdin = live::Input::stdin().map_err(|error| Failure::Read {
         name: "standard input".to_owned(),
         error,
@@ -92,11 +92,15 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
                 input: InputFormat::StreamJson,
                 answerer: Answerer::Host,
                 partial: true,
+                cwd: Some(absolute(launch.cwd.as_deref().unwrap_or("."))),
                 // Each session's program is in a folder of its own.
                 add_dirs: launch.add_dirs.iter().map(|dir| absolute(dir)).collect(),
                 ..launch.clone()
             },
             new_id: || uuid::Uuid::new_v4().to_string(),
+            now: || i64::try_from(clock().millis).unwrap_or(i64::MAX),
+            system: [std::env::consts::FAMILY, std::env::consts::OS, std::env::consts::ARCH],
+            home: own_root(&|name| std::env::var_os(name)).map_or_else(|| absolute("."), |path| path.to_string_lossy().into_owned()),
         }),
         sessions: BTreeMap::new(),
         tasks: Vec::new(),
@@ -228,7 +232,7 @@ impl Server<'_> {
                     let _ = running.tell.send(lines);
                 }
             }
-            Action::Recall { session, cwd } => self.recall(&session, &cwd, follows),
+            Action::Recall { session, cwd } => self.recall(&session, cwd.as_deref(), follows),
             Action::List { request, cwd } => {
                 let listed: Vec<Listed> = self.kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
                 self.front.listed(&request, &listed, follows);
@@ -295,10 +299,10 @@ impl Server<'_> {
     }
 
     /// Tells what was said in a session before.
-    fn recall(&mut self, session: &str, cwd: &str, follows: &mut Actions) {
-        let found = self.kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
-        let read = found.map(|kept| self.shelf.read(&kept));
-        let found = matches!(read, Some(Ok(_)));
+    fn recall(&mut self, session: &str, cwd: Option<&str>, follows: &mut Actions) {
+        let kept = self.kept(cwd).into_iter().find(|kept| kept.id == session);
+        let read = kept.as_ref().map(|kept| self.shelf.read(kept));
+        let found = kept.filter(|_| matches!(read, Some(Ok(_)))).and_then(listed);
         match read {
             Some(Ok((history, lines))) => {
                 follows.notes.extend(history.notes);
@@ -321,7 +325,7 @@ impl Server<'_> {
             Some(Err(error)) => follows.notes.push(error.to_string()),
             None => {}
         }
-        self.front.recalled(session, found, follows);
+        self.front.recalled(session, found.as_ref(), follows);
     }
 
     /// Until when something has to happen.

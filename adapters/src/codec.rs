@@ -131,6 +131,11 @@ impl Format {
         self.mode.layout.is_store()
     }
 
+    /// Whether calls say all that they ask for, as in stores: lines for hosts may say less of it.
+    pub(crate) const fn has_whole_calls(self) -> bool {
+        self.is_store() || self.mode.apart
+    }
+
     /// Whether it can be written: the streams of model APIs cannot, and some modes of others.
     pub const fn is_writable(self) -> bool {
         !self.mode.read_only

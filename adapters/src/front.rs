@@ -5,6 +5,8 @@
 //! there already. A [`Front`] stands before them: it takes the host's lines and what the sessions say, and tells what is to be done. Like
 //! everything here it does no IO.
 
+pub(crate) mod inside;
+
 use crate::codec::Dialect;
 use crate::event::Event;
 use crate::launch::{Launch, Program};
@@ -23,8 +25,8 @@ pub trait Front: std::fmt::Debug {
     /// This was said in a session before.
     fn recall(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions);
 
-    /// All that was said in it before was told; or there is no such session.
-    fn recalled(&mut self, session: &str, found: bool, actions: &mut Actions);
+    /// All that was said in this session before was told; or there is no such session.
+    fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions);
 
     /// These sessions there are: what was asked for by this request.
     fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions);
@@ -72,12 +74,12 @@ pub enum Action {
     Open(String, Box<Launch>),
     /// Say these lines to it.
     Tell(String, Vec<u8>),
-    /// Tell what was said in a session of this folder before: [`Front::recall`], [`Front::recalled`].
+    /// Tell what was said in a session before: [`Front::recall`], [`Front::recalled`].
     Recall {
         /// The session.
         session: String,
-        /// Where it worked.
-        cwd: String,
+        /// The folder in which it has to have worked, if one is named.
+        cwd: Option<String>,
     },
     /// Say which sessions there are: [`Front::listed`].
     List {
@@ -110,7 +112,16 @@ pub struct Setup {
     pub launch: Launch,
     /// Makes the id of a session.
     pub new_id: fn() -> String,
+    /// What time it is, in milliseconds since 1970.
+    pub now: fn() -> i64,
+    /// The system: its family, its name, and the processors that it runs on.
+    pub system: [&'static str; 3],
+    /// The folder below which our own files are kept.
+    pub home: String,
 }
+
+/// How a front begins.
+pub type Open = fn(Setup) -> Box<dyn Front>;
 
 /// Whose program the sessions behind a front are.
 ///

@@ -119,7 +119,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             return Ok(refusal::on_stderr(host, &error.text, error.exit_code));
         }
     };
-    if let Some(begin) = program.traits.front {
+    if let Some(begin) = (program.traits.front)(&launch) {
         let runtime = runtime()?;
         let stop = runtime.block_on(async { Signals::watch() })?;
         return runtime.block_on(crate::front::run(run, &launch, begin, stop));
@@ -522,7 +522,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
 }
 
 /// What time it is.
-pub(super) fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Clock {
         moment: Instant::now(),

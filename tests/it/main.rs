@@ -94,6 +94,7 @@ mod run_asks;
 #[cfg(unix)]
 mod run_codex;
 mod run_codex_server;
+mod run_codex_threads;
 #[cfg(unix)]
 mod run_config;
 #[cfg(unix)]

@@ -92,7 +92,7 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
 #[test]
 fn the_pages_say_what_the_built_in_agent_is() {
     // In a program of many sessions the agent is that of the program inside.
-    let alone = |program: &Program| program.has_stand_in() && program.traits.front.is_none();
+    let alone = |program: &Program| program.has_stand_in() && program.traits.command.is_none();
     for dialect in programs().filter(|dialect| dialect.program().is_some_and(alone)) {
         let mut said = String::from("| tool | what it does | when it is there |\n|---|---|---|\n");
         for tool in about::tools(dialect).unwrap() {

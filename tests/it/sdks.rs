@@ -1,5 +1,5 @@
 //! The real counterparts, as their makers publish them, in front of us and behind us: the Claude Agent SDK for Python and for
-//! TypeScript, the Qwen Code SDK and a Cursor client drive our binary; `claude` and `qwen` themselves answer, in front of a scripted
+//! TypeScript, Codex's for Python, the Qwen Code SDK and a Cursor client drive our binary; `claude` and `qwen` themselves answer, in front of a scripted
 //! model. Every process sees the loopback interface alone where the system lets us arrange that.
 //!
 //! Without Python, npm or a way to install the packages the tests say so and pass. Each scenario is a line of the output, with a deadline
@@ -78,6 +78,16 @@ fn what_the_suite_of_claudes_sdk_for_python_asks_for() {
 }
 
 #[test]
+fn codex_sdk_for_python_over_a_model_of_openai() {
+    drive("codex_sdk.py", "own", |_| "model:openai".to_owned());
+}
+
+#[test]
+fn codex_sdk_for_python_over_a_model_of_anthropic() {
+    drive("codex_sdk.py", "own", |_| "model:anthropic".to_owned());
+}
+
+#[test]
 fn qwen_sdk_over_a_model_of_openai() {
     drive("qwen_sdk.mjs", "agent", |_| "model:openai".to_owned());
 }
@@ -134,7 +144,7 @@ fn drive(client: &str, group: &str, backend: impl Fn(&Installed) -> String) {
     let scratch = tempfile::Builder::new().prefix("agentglot-sdks-").tempdir().unwrap();
     let shims = scratch.path().join("shims");
     std::fs::create_dir(&shims).unwrap();
-    for name in ["claude", "qwen", "cursor-agent", "agent"] {
+    for name in ["claude", "codex", "qwen", "cursor-agent", "agent"] {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_agentglot"), shims.join(name)).unwrap();
     }
     let scripts = root().join("tests/sdks");
@@ -151,6 +161,7 @@ fn drive(client: &str, group: &str, backend: impl Fn(&Installed) -> String) {
         "/bin".into(),
     ]);
     let said = scratch.path().join("said");
+    let program = ["qwen", "codex"].into_iter().find(|name| client.starts_with(name)).unwrap_or("claude");
     let mut command = alone(&installed.python);
     command
         .arg(scripts.join("run.py"))
@@ -160,7 +171,7 @@ fn drive(client: &str, group: &str, backend: impl Fn(&Installed) -> String) {
         .arg(group)
         .env("PATH", path.unwrap())
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("TEST_CLI", shims.join(if client.starts_with("qwen") { "qwen" } else { "claude" }))
+        .env("TEST_CLI", shims.join(program))
         .env("TEST_BACKEND", backend(&installed))
         .env("TEST_GOLDEN", root().join("golden"))
         .env("TEST_MODULES", &installed.modules)

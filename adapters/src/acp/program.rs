@@ -32,7 +32,7 @@ pub(crate) static PROGRAM: Program = Program {
     api: "anthropic",
     patience: None,
     traits: Traits {
-        front: Some(|setup| Box::new(Sessions::new(setup))),
+        front: |_| Some(|setup| Box::new(Sessions::new(setup))),
         client: Some(|launch| Box::new(Conversation::new(launch))),
         command: Some("acp"),
         ..Traits::NONE

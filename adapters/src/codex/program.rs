@@ -3,13 +3,14 @@
 
 mod config;
 
+use super::app_server;
 use crate::codec::{Dialect, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 use crate::launch::{ArgError, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Sub, SubCommand, Traits, flags};
 
 /// What it is called in its lines and by `--version`.
-const VERSION: &str = "0.169.0";
+pub(super) const VERSION: &str = "0.169.0";
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Codex,
@@ -50,7 +51,8 @@ pub(crate) static PROGRAM: Program = Program {
         )),
         answer_file: &["-o", "--output-last-message"],
         images: &["-i", "--image"],
-        client: Some(super::app_server::client::client),
+        front: |launch| (launch.format.mode == app_server::MODE).then_some(|setup| Box::new(app_server::front::Threads::new(setup))),
+        client: Some(app_server::client::client),
         ..Traits::NONE
     },
     conduct: &CodexExec,
@@ -72,6 +74,7 @@ const FLAGS: &[Flag] = &flags! {
     "--output-schema": Value("<FILE>") => Schema, "the file of a JSON schema of the answer";
     "-o", "--output-last-message": Value("<FILE>") => Rest, "a file that gets the last message";
     "--skip-git-repo-check": Switch => Rest, "outside of a git repository too";
+    "--listen": OneOf("<URL>", &["stdio://"], &[]) => Rest, "behind app-server: where the host is";
     "--last": Switch => Latest, "behind resume: go on in the latest session";
     "--all": Switch => Rest, "behind resume: of all folders";
     "--ephemeral": Switch => Rest, "keep no session file";
@@ -101,7 +104,11 @@ const COMMANDS: &[SubCommand] = &[
         is: Sub::Resume,
         about: "behind exec: the agent in the session of this id",
     },
-    SubCommand::other(&["app-server"], "the agent for editors, by JSON-RPC"),
+    SubCommand {
+        names: &["app-server"],
+        is: Sub::Server(app_server::MODE),
+        about: "the agent for editors: many threads, by JSON-RPC on stdin and stdout",
+    },
     SubCommand::other(&["mcp-server"], "be an MCP server"),
     SubCommand::other(&["mcp"], "MCP servers"),
     SubCommand::other(&["login"], "sign in"),

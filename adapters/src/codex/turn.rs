@@ -504,7 +504,7 @@ fn whole_paths<'a>(input: Raw<'a>, cwd: &str, arena: &'a Bump) -> Raw<'a> {
 }
 
 /// The body of a JSON string that holds the answer, where it has the form that the host asked for.
-fn structured(outcome: &Outcome<'_>) -> Option<String> {
+pub(super) fn structured(outcome: &Outcome<'_>) -> Option<String> {
     let answer = outcome.structured?;
     let mut body = String::new();
     Str::escape(answer.as_str(), &mut body);

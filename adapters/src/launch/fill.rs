@@ -31,11 +31,16 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
         unknown,
         latest,
         resumes,
+        server,
     } = scanned;
     let mut launch = Launch::new(Format {
         dialect: program.dialect,
         mode: Mode::TEXT,
     });
+    if let Some(mode) = server {
+        launch.format.mode = mode;
+        launch.input = InputFormat::StreamJson;
+    }
     if latest {
         launch.resume = Resume::Latest;
     }

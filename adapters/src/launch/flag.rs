@@ -1,6 +1,7 @@
 //! The table of a program's flags.
 
 use super::{ArgError, Errand, Launch, PermissionMode};
+use crate::codec::Mode;
 
 /// Refuses what a program refuses, and sets what follows from several flags. The second argument answers whether a flag was given.
 pub type Check = fn(&mut Launch, &dyn Fn(&str) -> bool) -> Result<(), ArgError>;
@@ -211,6 +212,8 @@ impl SubCommand {
 pub enum Sub {
     /// The agent itself; the words after it are a launch like any other.
     Agent,
+    /// The agent for a host that has many sessions with it, in this mode.
+    Server(Mode),
     /// The agent in its latest session.
     Latest,
     /// Behind the word for the agent: in the session whose id is the next word, if a flag does not say which.

@@ -1,11 +1,12 @@
 //! What a vendor says of its program.
 
+use super::Launch;
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
 use crate::client::Begin;
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
-use crate::front::{Front, Setup};
+use crate::front::Open;
 
 /// A vendor's program: its command line, how it gets its prompts, the words of its refusals, and how it behaves towards its host.
 #[derive(Debug)]
@@ -106,10 +107,10 @@ pub struct Traits {
     pub end_is_outcome: bool,
     /// Variables that say a mode for which it has no flag: the mode, the variable, its value.
     pub mode_variables: &'static [(PermissionMode, &'static str, &'static str)],
-    /// It holds one session of the many that hosts of other programs have with one process ([`Front`]).
+    /// It holds one session of the many that hosts of other programs have with one process ([`crate::front`]).
     pub holds_sessions: bool,
-    /// Such a program of many sessions.
-    pub front: Option<fn(Setup) -> Box<dyn Front>>,
+    /// Such a program of many sessions, if this launch starts one.
+    pub front: fn(&Launch) -> Option<Open>,
     /// Behind us it is spoken to in requests ([`Client`](crate::client::Client)), for as long as a session; the launch says how its host wants it.
     pub client: Option<Begin>,
     /// It is not one program but any that speaks its language: behind this word and a colon stands the command that starts one.
@@ -152,7 +153,7 @@ impl Traits {
         end_is_outcome: false,
         mode_variables: &[],
         holds_sessions: false,
-        front: None,
+        front: |_| None,
         client: None,
         command: None,
         extension: None,

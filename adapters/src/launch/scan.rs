@@ -9,6 +9,7 @@ use super::flag::{Flag, Grammar, Shape, Sub};
 use super::help::{did_you_mean, usage};
 use super::program::Program;
 use super::{ArgError, Errand, Means};
+use crate::codec::Mode;
 
 /// A command line taken apart.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(super) struct Scanned {
     pub(super) latest: bool,
     /// The command that goes on with a session was named: the first operand is its id.
     pub(super) resumes: bool,
+    /// It is the agent for a host of many sessions, in this mode.
+    pub(super) server: Option<Mode>,
 }
 
 /// A flag that was given.
@@ -143,7 +146,7 @@ impl Scan<'_> {
                     named.extend_from_slice(words);
                     return read(&named).map(Some);
                 }
-                Some(Sub::Resume) | None => {}
+                Some(Sub::Resume | Sub::Server(_)) | None => {}
             }
         }
         if self.adjacent

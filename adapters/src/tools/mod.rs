@@ -41,7 +41,7 @@ pub struct Translate {
     /// Whose tools they are to name.
     pub to: Dialect,
     cd: bool,
-    kept: bool,
+    whole: bool,
     /// The working folder, as the body of a JSON string; empty while it is not known.
     folder: String,
     /// The list of things to do as the source last showed it, for calls that change one thing of it.
@@ -55,7 +55,7 @@ impl Translate {
             from,
             to,
             cd: false,
-            kept: false,
+            whole: false,
             folder: String::new(),
             list: Vec::new(),
         }
@@ -67,10 +67,10 @@ impl Translate {
         Self { cd, ..self }
     }
 
-    /// The calls are for the file of a session.
+    /// The calls are for a format that says all that they ask for ([`Format::has_whole_calls`](crate::codec::Format)).
     #[must_use]
-    pub(crate) fn for_store(self, kept: bool) -> Self {
-        Self { kept, ..self }
+    pub(crate) fn with_whole_calls(self, whole: bool) -> Self {
+        Self { whole, ..self }
     }
 
     /// The session works in this folder: relative paths are meant from there.
@@ -260,8 +260,8 @@ impl Translate {
     /// Both ends, if they have tools of their own that differ.
     fn ends(&self) -> Option<(&'static Tools, &'static Tools)> {
         let (from, to) = (Tools::of(self.from)?, Tools::of(self.to)?);
-        let kept = to.kept.filter(|_| self.kept);
-        (!from.is(to)).then_some((from, kept.unwrap_or(to)))
+        let whole = to.whole.filter(|_| self.whole);
+        (!from.is(to)).then_some((from, whole.unwrap_or(to)))
     }
 }
 

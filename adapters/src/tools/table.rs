@@ -50,8 +50,8 @@ pub struct Tools {
     /// The call in words that only its result allows.
     pub(crate) answered: for<'a> fn(&ToolCall<'a>, &Args<'a>, ToolOutput<'a>, &'a Bump) -> Option<ToolCall<'a>>,
     pub(crate) texts: Texts,
-    /// The same tools as files of sessions have them, where those say more of a call than hosts are told.
-    pub(crate) kept: Option<&'static Self>,
+    /// The same tools where calls say all that they ask for, if hosts are told less.
+    pub(crate) whole: Option<&'static Self>,
 }
 
 /// What is said of commands.
@@ -158,7 +158,7 @@ impl Tools {
             write_result,
             answered: |_, _, _, _| None,
             texts: Texts::PLAIN,
-            kept: None,
+            whole: None,
         }
     }
 

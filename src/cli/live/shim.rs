@@ -13,8 +13,8 @@ pub(crate) fn names() -> impl Iterator<Item = (&'static str, Dialect)> {
 
 /// The programs of many sessions that are nobody's in particular: `agentglot NAME …` is `agentglot run --as NAME …`.
 pub(super) fn short_forms() -> impl Iterator<Item = (&'static str, Dialect)> {
-    let is_front = |dialect: Dialect| dialect.program().is_some_and(|program| program.traits.front.is_some());
-    names().filter(move |(_, dialect)| is_front(*dialect))
+    let is_nobodys = |dialect: Dialect| dialect.program().is_some_and(|program| program.traits.command.is_some());
+    names().filter(move |(_, dialect)| is_nobodys(*dialect))
 }
 
 /// The command line, with the longer words for a short form.

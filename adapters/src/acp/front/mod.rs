@@ -180,7 +180,10 @@ impl Sessions {
         let mut session = Session::new(name.clone(), how, id, launch);
         match how {
             How::New => session.begin(actions),
-            How::Load | How::Resume => actions.todo.push(Action::Recall { session: name.clone(), cwd }),
+            How::Load | How::Resume => actions.todo.push(Action::Recall {
+                session: name.clone(),
+                cwd: Some(cwd),
+            }),
         }
         self.sessions.insert(name, session);
         Ok(())
@@ -260,9 +263,9 @@ impl Front for Sessions {
         }
     }
 
-    fn recalled(&mut self, session: &str, found: bool, actions: &mut Actions) {
+    fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions) {
         match self.sessions.get_mut(session) {
-            Some(known) if found => known.begin(actions),
+            Some(known) if found.is_some() => known.begin(actions),
             Some(_) => {
                 if let Some(id) = self.sessions.remove(session).and_then(Session::opening) {
                     words::refuse(&id, &Wrong::nothing(session), actions);

@@ -7,6 +7,9 @@ fn sessions() -> Sessions {
     Sessions::new(Setup {
         launch: Launch::new(inside.dialect),
         new_id: || "s-1".to_owned(),
+        now: || 0,
+        system: ["", "", ""],
+        home: String::new(),
     })
 }
 

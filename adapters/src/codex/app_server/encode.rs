@@ -26,6 +26,8 @@ pub struct Encoder {
     pub(super) asked: u64,
     /// Items that have no id in the source.
     pub(super) items: u64,
+    /// What time it is in a session that lives.
+    pub(super) now: Option<i64>,
 }
 
 impl Encoder {
@@ -38,12 +40,14 @@ impl Encoder {
             cwd: None,
             model: None,
             facts: Kept::default(),
-            started: false,
+            // Threads of ours are announced when they are opened.
+            started: style.agent,
             turns: 0,
             turn: Turn::default(),
             total: None,
             asked: 0,
             items: 0,
+            now: None,
         }
     }
 }
@@ -83,6 +87,10 @@ impl Encode for Encoder {
         if let Some(line) = line(input.fields).filter(|_| self.own) {
             write(line, out);
         }
+    }
+
+    fn now(&mut self, millis: i64) {
+        self.now = Some(millis);
     }
 
     fn finish(&mut self, out: &mut Out) {

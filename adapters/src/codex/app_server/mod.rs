@@ -8,6 +8,7 @@ mod calls;
 pub(super) mod client;
 mod decode;
 mod encode;
+pub(super) mod front;
 mod items;
 mod message;
 mod requests;

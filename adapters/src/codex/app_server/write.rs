@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::encode::Encoder;
+use crate::codex::turn::structured;
 use crate::event::{
     Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time, Topic,
     Usage,
@@ -14,6 +15,8 @@ use crate::json::{Out, Raw, Str};
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     id: String,
+    /// When, in milliseconds since 1970, if that is known.
+    began: Option<i64>,
     open: bool,
     failed: bool,
     prompted: bool,
@@ -100,16 +103,48 @@ impl Encoder {
             member("model", self.model.as_deref(), out);
             member("cwd", self.cwd.as_deref(), out);
             out.lit(",\"status\":{\"type\":\"idle\"},\"turns\":[]}}");
-            close(event, out);
+            self.close(event, out);
             out.release(&mut self.facts);
         }
         self.turns += 1;
-        self.turn.id = ids::uuid(&self.thread, self.turns);
-        out.invented("/params/turnId", "turns get ids");
-        out.invented("/params/turn/id", "turns get ids");
+        self.turn.began = self.time(event);
+        match event.origin.turn.filter(|_| self.style.agent) {
+            Some(id) => id.as_escaped().clone_into(&mut self.turn.id),
+            None => {
+                self.turn.id = ids::uuid(&self.thread, self.turns);
+                out.invented("/params/turnId", "turns get ids");
+                out.invented("/params/turn/id", "turns get ids");
+            }
+        }
         self.open("turn/started", out);
-        self.turn_object("inProgress", None, None, out);
-        close(event, out);
+        self.turn_object(event, "inProgress", None, None, out);
+        self.close(event, out);
+    }
+
+    /// When an event was, in milliseconds since 1970: what a session that lives says now.
+    fn time(&self, event: &Event<'_>) -> Option<i64> {
+        event.origin.time.and_then(Time::millis).or(self.now)
+    }
+
+    /// Ends a message, with its time if it is known.
+    pub(super) fn close(&self, event: &Event<'_>, out: &mut Out) {
+        if let Some(millis) = self.time(event) {
+            out.lit(",\"emittedAtMs\":");
+            out.number(millis);
+            out.used(event.origin.time.map_or("", Time::source));
+        }
+        out.lit("}\n");
+    }
+
+    /// Ends a message about an item, and the item.
+    pub(super) fn close_item(&self, event: &Event<'_>, whole: bool, out: &mut Out) {
+        out.lit("}");
+        if let Some(millis) = self.time(event).filter(|_| self.style.agent) {
+            out.lit(if whole { ",\"completedAtMs\":" } else { ",\"startedAtMs\":" });
+            out.number(millis);
+        }
+        out.lit("}");
+        self.close(event, out);
     }
 
     /// A notification of the turn, up to what it says besides.
@@ -129,17 +164,23 @@ impl Encoder {
         out.lit("\"");
     }
 
-    fn turn_object(&self, status: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {
+    fn turn_object(&self, event: &Event<'_>, status: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {
         out.lit(",\"turn\":{\"id\":\"");
         out.lit(&self.turn.id);
         out.lit("\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\"");
         out.lit(status);
         out.lit("\",\"error\":");
         failure(error, out);
-        out.lit(",\"startedAt\":null,\"completedAt\":null,\"durationMs\":");
-        match took {
-            Some(took) => out.unchecked(took),
-            None => out.lit("null"),
+        let began = self.turn.began.filter(|_| self.style.agent);
+        let ended = began.and(self.time(event)).filter(|_| status != "inProgress");
+        for (name, millis) in [(",\"startedAt\":", began), (",\"completedAt\":", ended)] {
+            out.lit(name);
+            number(millis.map(|millis| millis / 1000), out);
+        }
+        out.lit(",\"durationMs\":");
+        match (took, began.zip(ended)) {
+            (Some(took), _) => out.unchecked(took),
+            (None, times) => number(times.map(|(began, ended)| ended - began), out),
         }
         out.lit("}}");
     }
@@ -160,13 +201,23 @@ impl Encoder {
         self.items - 1
     }
 
+    /// The id of what was said: of a thread that lives, one that no other process has given.
+    fn said_id(&self, item: u64) -> String {
+        if self.style.agent {
+            ids::uuid(&self.turn.id, item)
+        } else {
+            format!("said_{item}")
+        }
+    }
+
     fn prompt(&mut self, event: &Event<'_>, prompt: &Prompt<'_>, out: &mut Out) {
         if matches!(prompt.source, PromptSource::Parent | PromptSource::Agent) {
             return;
         }
         self.begin(event, out);
         self.turn.prompted = true;
-        let id = format!("said_{}", self.next_item(out));
+        let item = self.next_item(out);
+        let id = self.said_id(item);
         for whole in [false, true] {
             self.item(whole, "userMessage", &id, out);
             out.lit(",\"clientId\":null,\"content\":[");
@@ -177,8 +228,8 @@ impl Encoder {
                 out.str(text);
                 out.lit(",\"text_elements\":[]}");
             }
-            out.lit("]}}");
-            close(event, out);
+            out.lit("]");
+            self.close_item(event, whole, out);
         }
     }
 
@@ -190,14 +241,14 @@ impl Encoder {
         self.begin(event, out);
         let item = self.next_item(out);
         self.turn.said = Some((item, thinks));
-        let id = format!("said_{item}");
+        let id = self.said_id(item);
         self.text(event, (false, thinks), &id, Str::EMPTY, out);
         if thinks {
             self.open_in_turn("item/reasoning/summaryPartAdded", out);
             out.lit(",\"itemId\":\"");
             out.lit(&id);
             out.lit("\",\"summaryIndex\":0}");
-            close(event, out);
+            self.close(event, out);
         }
     }
 
@@ -216,15 +267,14 @@ impl Encoder {
         } else {
             ",\"phase\":null,\"memoryCitation\":null"
         });
-        out.lit("}}");
-        close(event, out);
+        self.close_item(event, whole, out);
     }
 
     fn piece(&mut self, event: &Event<'_>, method: &str, text: Str<'_>, out: &mut Out) {
         let Some((item, _)) = self.turn.said else { return };
         self.open_in_turn(method, out);
-        out.lit(",\"itemId\":\"said_");
-        out.number(item);
+        out.lit(",\"itemId\":\"");
+        out.lit(&self.said_id(item));
         out.lit("\",\"delta\":");
         out.str(text);
         out.lit(if method.ends_with("summaryTextDelta") {
@@ -232,7 +282,7 @@ impl Encoder {
         } else {
             "}"
         });
-        close(event, out);
+        self.close(event, out);
     }
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
@@ -266,7 +316,7 @@ impl Encoder {
         if !thinks {
             self.turn.last = Some(text.as_escaped().to_owned());
         }
-        self.text(event, (true, thinks), &format!("said_{item}"), text, out);
+        self.text(event, (true, thinks), &self.said_id(item), text, out);
     }
 
     fn ask(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
@@ -306,7 +356,7 @@ impl Encoder {
         out.lit(",\"error\":");
         failure(Some(message), out);
         out.lit(if again { ",\"willRetry\":true}" } else { ",\"willRetry\":false}" });
-        close(event, out);
+        self.close(event, out);
     }
 
     fn tokens(&mut self, event: &Event<'_>, usage: &Usage<'_>, out: &mut Out) {
@@ -326,7 +376,7 @@ impl Encoder {
         counts(&last, out);
         out.lit(",\"modelContextWindow\":null}}");
         out.invented("/params/tokenUsage/last/reasoningOutputTokens", "the source does not say it");
-        close(event, out);
+        self.close(event, out);
     }
 
     fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
@@ -334,7 +384,10 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             self.begin(event, out);
-            if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
+            if let Some(answer) = structured(outcome).filter(|_| self.style.agent) {
+                // The program's last message is the answer in the form that was asked for.
+                self.said(event, false, Str::trusted(&answer), out);
+            } else if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
                 let said = self.turn.last.as_deref().map(|last| Str::trusted(last).unescape().into_owned());
                 match said {
                     None => self.said(event, false, text, out),
@@ -365,8 +418,8 @@ impl Encoder {
             self.error(event, error, false, out);
         }
         self.open("turn/completed", out);
-        self.turn_object(word, error, took, out);
-        close(event, out);
+        self.turn_object(event, word, error, took, out);
+        self.close(event, out);
     }
 
     /// The program itself ends with an error; an outcome may follow, and then says nothing new.
@@ -377,14 +430,11 @@ impl Encoder {
     }
 }
 
-/// Ends a message, with its time if it is known.
-pub(super) fn close(event: &Event<'_>, out: &mut Out) {
-    if let Some((time, millis)) = event.origin.time.and_then(|time: Time<'_>| Some((time, time.millis()?))) {
-        out.lit(",\"emittedAtMs\":");
-        out.number(millis);
-        out.used(time.source());
+fn number(number: Option<i64>, out: &mut Out) {
+    match number {
+        Some(number) => out.number(number),
+        None => out.lit("null"),
     }
-    out.lit("}\n");
 }
 
 fn member(name: &str, value: Option<&str>, out: &mut Out) {

@@ -4,7 +4,6 @@ use bumpalo::Bump;
 
 use super::calls::TOOLS;
 use super::encode::Encoder;
-use super::write::close;
 use crate::codec::Dialect;
 use crate::codex::tools::{canonical, lose_others, plan_of};
 use crate::event::{Content, Event, ResultStatus, ToolCall, ToolProgress, ToolResult};
@@ -60,7 +59,7 @@ impl Encoder {
             out.lit("\"}");
         }
         out.lit("]}");
-        close(event, out);
+        self.close(event, out);
     }
 
     /// The item of a call, which starts or is completed.
@@ -160,8 +159,7 @@ impl Encoder {
             out.lit(status);
             out.lit("\"");
         }
-        out.lit("}}");
-        close(event, out);
+        self.close_item(event, done.is_some(), out);
     }
 
     /// A tool that has no kind of item of its own: one of the host's, as far as the program is concerned.
@@ -183,8 +181,7 @@ impl Encoder {
             }
             None => out.lit("null,\"success\":null"),
         }
-        out.lit("}}");
-        close(event, out);
+        self.close_item(event, done.is_some(), out);
     }
 
     pub(super) fn progress(&mut self, event: &Event<'_>, progress: &ToolProgress<'_>, out: &mut Out) {
@@ -199,7 +196,7 @@ impl Encoder {
         out.lit(",\"delta\":");
         out.str(text);
         out.lit("}");
-        close(event, out);
+        self.close(event, out);
     }
 
     pub(super) fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
@@ -218,7 +215,17 @@ impl Encoder {
         }
         let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
         // The result may know better whether a file is new.
-        if let Some(of) = result.of.filter(|of| call.0.is("file_change") && of.name.is("file_change")) {
+        let has_diff = |input: Raw<'_>| {
+            input
+                .get("changes")
+                .into_iter()
+                .flat_map(Raw::elements)
+                .any(|change| change.get("diff").is_some())
+        };
+        if let Some(of) = result
+            .of
+            .filter(|of| call.0.is("file_change") && of.name.is("file_change") && !has_diff(call.1))
+        {
             call = (of.name, of.input);
         }
         self.call_item(event, result.call, call, Some(result), out);

@@ -32,12 +32,12 @@ pub(crate) static TOOLS: Tools = Tools {
     reshapes,
     form: Some(DetailShape::Codex),
     answered,
-    kept: Some(&KEPT),
+    whole: Some(&WHOLE),
     ..Tools::new(NAMES, args::read, args::write, results::write)
 };
 
-/// The same in rollout files: they say what is changed in files, and hosts are told only which.
-static KEPT: Tools = Tools {
+/// The same in rollout files and the app-server: they say what is changed in files, and `exec` only in which.
+static WHOLE: Tools = Tools {
     whole_paths: true,
     shell: SHELL,
     reshapes,

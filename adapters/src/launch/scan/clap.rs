@@ -30,6 +30,11 @@ impl Scan<'_> {
                         is_agent = true;
                         None
                     }
+                    Some(Sub::Server(mode)) if !is_agent => {
+                        is_agent = true;
+                        self.out.server = Some(mode);
+                        None
+                    }
                     Some(Sub::Resume) if is_agent && !self.out.resumes && self.out.operands.is_empty() => {
                         self.out.resumes = true;
                         None
@@ -50,7 +55,7 @@ impl Scan<'_> {
         if !is_agent {
             return Err(for_people(self.program));
         }
-        if self.out.operands.len() > usize::from(self.out.resumes) {
+        if self.out.server.is_some() || self.out.operands.len() > usize::from(self.out.resumes) {
             return Err(surplus(self.program, &word));
         }
         self.out.operands.push(word);

@@ -1,0 +1,253 @@
+//! The program's side, as `codex app-server` is: many threads in one process ([`crate::front`]).
+
+mod answer;
+mod history;
+mod policy;
+mod prompt;
+mod requests;
+mod thread;
+mod words;
+
+use std::collections::BTreeMap;
+
+use answer::{Decision, Question};
+use history::History;
+use thread::{Facts, Thread};
+use words::Wrong;
+
+use crate::event::{Event, Kind};
+use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
+use crate::json::{Cursor, Raw, Shape};
+use crate::launch::Launch;
+
+/// The threads that a host has with us.
+#[derive(Debug)]
+pub(in crate::codex) struct Threads {
+    setup: Setup,
+    /// Who the host says it is: its name, once it has said `initialize`.
+    host: Option<String>,
+    threads: BTreeMap<String, Thread>,
+    /// What is read of threads before somebody is answered, by the ids of the threads that are read.
+    reading: BTreeMap<String, Reading>,
+    /// What lists are asked for: how many threads each may hold, and behind how many it begins.
+    listing: BTreeMap<String, (usize, usize)>,
+    /// What the host was asked, by our numbers.
+    asked: BTreeMap<u64, Question>,
+    /// How many numbers were given.
+    numbers: u64,
+    /// The host says nothing more.
+    alone: bool,
+}
+
+/// A thread of which is read what was said before.
+#[derive(Debug)]
+struct Reading {
+    request: String,
+    /// What its turns are, where they were asked for.
+    history: Option<History>,
+    then: Then,
+}
+
+/// What for.
+#[derive(Debug)]
+enum Then {
+    /// It is told what it is.
+    Tell,
+    /// It goes on, or a copy of it does: the id of the thread that begins, and how.
+    Begin(Box<(String, Launch, policy::Policy)>),
+}
+
+impl Threads {
+    pub(in crate::codex) const fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            host: None,
+            threads: BTreeMap::new(),
+            reading: BTreeMap::new(),
+            listing: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            numbers: 0,
+            alone: false,
+        }
+    }
+
+    fn message(&mut self, message: Raw<'_>, actions: &mut Actions) {
+        let params = message.get("params").unwrap_or(Raw::trusted("{}"));
+        let id = message.get("id").filter(|id| matches!(id.shape(), Some(Shape::Number | Shape::String)));
+        match (message.get("method").and_then(Raw::string), id) {
+            (Some(method), Some(id)) => {
+                if let Err(wrong) = self.request(&method.unescape(), id.as_str(), params, actions) {
+                    words::refuse(id.as_str(), &wrong, actions);
+                }
+            }
+            // `initialized`, and what else is only told.
+            (Some(_), None) => {}
+            (None, Some(id)) => self.heard(id, message, actions),
+            (None, None) => actions.notes.push("the host says a message without a method and an id".to_owned()),
+        }
+    }
+
+    fn facts(&self, preview: &str, written: Option<i64>) -> Facts {
+        let now = (self.setup.now)() / 1000;
+        Facts {
+            originator: self.host.clone().unwrap_or_default(),
+            preview: preview.to_owned(),
+            of: None,
+            created: written.map_or(now, |millis| millis / 1000),
+            updated: written.map_or(now, |millis| millis / 1000),
+            turns: String::new(),
+        }
+    }
+
+    /// Ends a thread and its program, for this reason. What is asked of the host in its name is asked no more.
+    fn close(&mut self, name: &str, why: &str, actions: &mut Actions) {
+        self.ended(name, why, actions);
+        actions.todo.push(Action::Close(name.to_owned()));
+    }
+}
+
+impl Front for Threads {
+    /// What is no message is not answered, as the program does not: nobody could tell to what.
+    fn hear(&mut self, line: &[u8], actions: &mut Actions) {
+        let Ok(line) = std::str::from_utf8(line) else {
+            return actions.notes.push("the host says a line that is no UTF-8".to_owned());
+        };
+        if line.trim().is_empty() {
+            return;
+        }
+        let mut cursor = Cursor::new(line);
+        match cursor.raw() {
+            Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(message, actions),
+            Ok(_) => actions.notes.push("the host says a line that is no message".to_owned()),
+            Err(error) => actions.notes.push(format!("the host says a line that is no JSON: {error}")),
+        }
+    }
+
+    fn left_out(&mut self, start: &[u8], why: &str, actions: &mut Actions) {
+        let start = String::from_utf8_lossy(start);
+        let id = Raw::trusted(&start).get("id");
+        match id.filter(|id| matches!(id.shape(), Some(Shape::Number | Shape::String))) {
+            Some(id) => words::refuse(id.as_str(), &Wrong::request(why), actions),
+            None => actions.notes.push(why.to_owned()),
+        }
+    }
+
+    fn said(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
+        let now = (self.setup.now)();
+        let Some(thread) = self.threads.get_mut(name) else { return };
+        match event.kind {
+            Kind::Response(response) => {
+                if let Err(why) = thread.answered(response, now, actions) {
+                    self.close(name, &why, actions);
+                }
+            }
+            Kind::Request(request) => self.ask(name, request, actions),
+            Kind::Withdraw(withdraw) => {
+                let id = withdraw.id.unwrap_or_default();
+                self.withdraw(|question| question.thread == name && question.id == id.as_escaped(), actions);
+            }
+            Kind::Outcome(outcome) => {
+                thread.over(event, outcome, now, actions);
+            }
+            Kind::Session(session) => thread.session(event, session, now, actions),
+            _ => thread.show(event, now, actions),
+        }
+    }
+
+    fn recall(&mut self, session: &str, event: &Event<'_>, _: &mut Actions) {
+        if let Some(history) = self.reading.get_mut(session).and_then(|reading| reading.history.as_mut()) {
+            history.event(event);
+        }
+    }
+
+    fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions) {
+        let Some(reading) = self.reading.remove(session) else { return };
+        let Some(found) = found else {
+            // One that runs here need not be kept.
+            if let (Then::Tell, Some(thread)) = (&reading.then, self.threads.get(session)) {
+                return words::answer(&reading.request, &format!("{{\"thread\":{}}}", thread.object_with("")), actions);
+            }
+            let wrong = Wrong::request(format!("no rollout found for thread id {session}"));
+            return words::refuse(&reading.request, &wrong, actions);
+        };
+        let mut facts = self.facts(found.title.as_deref().unwrap_or_default(), Some(found.written));
+        facts.turns = reading.history.map(History::turns).unwrap_or_default();
+        match reading.then {
+            Then::Tell => {
+                let thread = match self.threads.get(session) {
+                    Some(thread) => thread.object_with(&facts.turns),
+                    None => thread::object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}", &facts),
+                };
+                words::answer(&reading.request, &format!("{{\"thread\":{thread}}}"), actions);
+            }
+            Then::Begin(how) => {
+                let (id, mut launch, policy) = *how;
+                if id != session {
+                    facts.of = Some(session.to_owned());
+                }
+                launch.cwd.get_or_insert_with(|| found.cwd.clone());
+                let mut thread = Thread::new(&id, &reading.request, launch, policy, facts);
+                thread.begin(actions);
+                self.threads.insert(id, thread);
+            }
+        }
+    }
+
+    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
+        let (most, behind) = self.listing.remove(request).unwrap_or((usize::MAX, 0));
+        let rest = sessions.get(behind..).unwrap_or_default();
+        let threads: Vec<String> = rest
+            .iter()
+            .take(most)
+            .map(|listed| match self.threads.get(&listed.id) {
+                Some(thread) => thread.object_with(""),
+                None => {
+                    let facts = self.facts(listed.title.as_deref().unwrap_or_default(), Some(listed.written));
+                    thread::object(&listed.id, &listed.cwd, None, "{\"type\":\"notLoaded\"}", &facts)
+                }
+            })
+            .collect();
+        let next = if rest.len() > most {
+            format!("\"{}\"", behind + most)
+        } else {
+            "null".to_owned()
+        };
+        let result = format!("{{\"data\":[{}],\"nextCursor\":{next},\"backwardsCursor\":null}}", threads.join(","));
+        words::answer(request, &result, actions);
+    }
+
+    fn ended(&mut self, name: &str, why: &str, actions: &mut Actions) {
+        self.withdraw(|question| question.thread == name, actions);
+        if let Some(mut thread) = self.threads.remove(name) {
+            let now = (self.setup.now)();
+            let was_open = thread.is_open();
+            thread.leave(why, now, actions);
+            if was_open {
+                words::notify("thread/closed", &format!("{{\"threadId\":\"{name}\"}}"), now, actions);
+            }
+            actions.notes.push(format!("thread {name}: {why}"));
+        }
+    }
+
+    fn left(&mut self, actions: &mut Actions) {
+        self.alone = true;
+        for (_, question) in std::mem::take(&mut self.asked) {
+            self.decide(&question, Decision::Nothing, actions);
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.reading.is_empty() || self.threads.values().any(Thread::is_busy)
+    }
+
+    fn stop(&mut self, why: &str, actions: &mut Actions) {
+        let now = (self.setup.now)();
+        for thread in std::mem::take(&mut self.threads).values_mut() {
+            thread.leave(why, now, actions);
+        }
+    }
+
+    fn waits(&self, session: &str) -> Option<Wait> {
+        self.threads.get(session)?.waits()
+    }
+}

@@ -1,0 +1,273 @@
+//! What a host asks for.
+
+use super::history::History;
+use super::policy::Policy;
+use super::prompt;
+use super::thread::Thread;
+use super::words::{self, Wrong, need, text};
+use super::{Reading, Then, Threads};
+use crate::conduct::quoted;
+use crate::front::{Action, Actions};
+use crate::json::{Raw, Shape};
+use crate::launch::{Launch, Resume, Text};
+
+/// The requests that are served.
+const METHODS: &[&str] = &[
+    "initialize",
+    "thread/start",
+    "thread/resume",
+    "thread/fork",
+    "thread/read",
+    "thread/list",
+    "thread/loaded/list",
+    "thread/unsubscribe",
+    "turn/start",
+    "turn/steer",
+    "turn/interrupt",
+    "model/list",
+    "account/read",
+];
+
+/// Threads of a list where nobody says how many.
+const PAGE: usize = 25;
+
+impl Threads {
+    pub(super) fn request(&mut self, method: &str, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
+        if method == "initialize" {
+            return self.initialize(id, params, actions);
+        }
+        if self.host.is_none() {
+            return Err(Wrong::request("Not initialized"));
+        }
+        if !matches!(params.shape(), Some(Shape::Object | Shape::Null)) {
+            return Err(Wrong::params("params: an object is expected"));
+        }
+        match method {
+            "thread/start" => {
+                let (launch, policy) = self.begins_with(params)?;
+                let name = (self.setup.new_id)();
+                let launch = Launch {
+                    session_id: Some(name.clone()),
+                    ..launch
+                };
+                let mut thread = Thread::new(&name, id, launch, policy, self.facts("", None));
+                thread.begin(actions);
+                self.threads.insert(name, thread);
+            }
+            "thread/resume" => self.resume(id, params, actions)?,
+            "thread/fork" => {
+                let (launch, policy) = self.begins_with(params)?;
+                let of = thread_id(params)?;
+                let name = (self.setup.new_id)();
+                let launch = Launch {
+                    resume: Resume::Session(of.clone()),
+                    fork: true,
+                    session_id: Some(name.clone()),
+                    ..launch
+                };
+                self.read(id, of, wants_turns(params), Then::Begin(Box::new((name, launch, policy))), actions)?;
+            }
+            "thread/read" => {
+                let name = thread_id(params)?;
+                let turns = params.get("includeTurns").and_then(Raw::bool) == Some(true);
+                match self.threads.get(&name).filter(|_| !turns) {
+                    Some(thread) => words::answer(id, &format!("{{\"thread\":{}}}", thread.object_with("")), actions),
+                    None => self.read(id, name, turns, Then::Tell, actions)?,
+                }
+            }
+            "thread/list" => self.list(id, params, actions)?,
+            "thread/loaded/list" => {
+                let names: Vec<String> = self.threads.keys().map(|name| quoted(name)).collect();
+                words::answer(id, &format!("{{\"data\":[{}],\"nextCursor\":null}}", names.join(",")), actions);
+            }
+            "thread/unsubscribe" => {
+                let name = need(params, "threadId")?;
+                let known = self.threads.contains_key(&name);
+                let status = if known { "unsubscribed" } else { "notLoaded" };
+                words::answer(id, &format!("{{\"status\":\"{status}\"}}"), actions);
+                if known {
+                    self.close(&name, "the host has left the thread", actions);
+                }
+            }
+            "turn/start" => {
+                let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;
+                let (turn, now) = ((self.setup.new_id)(), (self.setup.now)());
+                let thread = self.thread(params)?;
+                thread.change(params, actions)?;
+                thread.start(id, turn, parts, now, actions);
+            }
+            "turn/steer" => {
+                let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;
+                let expected = need(params, "expectedTurnId")?;
+                let turn = self.thread(params)?.steer(&expected, parts)?;
+                words::answer(id, &format!("{{\"turnId\":\"{turn}\"}}"), actions);
+            }
+            "turn/interrupt" => {
+                let expected = need(params, "turnId")?;
+                let name = need(params, "threadId")?;
+                self.thread(params)?.interrupt(&expected, actions)?;
+                words::answer(id, "{}", actions);
+                self.withdraw(|question| question.thread == name, actions);
+            }
+            "model/list" => words::answer(id, &self.models(), actions),
+            // Keys are the environment's.
+            "account/read" => words::answer(id, "{\"account\":null,\"requiresOpenaiAuth\":false}", actions),
+            _ => {
+                let known: Vec<String> = METHODS.iter().map(|method| format!("`{method}`")).collect();
+                let why = format!("unknown variant `{method}`, expected one of {}", known.join(", "));
+                return Err(Wrong::params(&why));
+            }
+        }
+        Ok(())
+    }
+
+    fn initialize(&mut self, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
+        if self.host.is_some() {
+            return Err(Wrong::request("Already initialized"));
+        }
+        let client = params.get("clientInfo").ok_or_else(|| Wrong::params("missing field `clientInfo`"))?;
+        let (name, version) = (need(client, "name")?, need(client, "version")?);
+        let [family, os, arch] = self.setup.system;
+        let ours = crate::codex::program::VERSION;
+        let agent = format!("{name}/{ours} ({os}; {arch}) unknown ({name}; {version})");
+        let result = format!(
+            "{{\"userAgent\":{},\"codexHome\":{},\"platformFamily\":\"{family}\",\"platformOs\":\"{os}\"}}",
+            quoted(&agent),
+            quoted(&self.setup.home),
+        );
+        self.host = Some(name);
+        words::answer(id, &result, actions);
+        Ok(())
+    }
+
+    fn thread(&mut self, params: Raw<'_>) -> Result<&mut Thread, Wrong> {
+        let name = need(params, "threadId")?;
+        self.threads
+            .get_mut(&name)
+            .filter(|thread| thread.is_open())
+            .ok_or_else(|| Wrong::no_thread(&name))
+    }
+
+    /// With what a thread begins, by the parameters of a request that opens one.
+    fn begins_with(&self, params: Raw<'_>) -> Result<(Launch, Policy), Wrong> {
+        let mut launch = self.setup.launch.clone();
+        let mut policy = Policy::of(launch.permission);
+        policy.change(params)?;
+        if let Some(cwd) = text(params, "cwd")? {
+            if !cwd.starts_with('/') || cwd.contains('\0') {
+                return Err(Wrong::params(&format!("cwd: the absolute path of a folder is expected, not {cwd:?}")));
+            }
+            launch.cwd = Some(cwd);
+        }
+        launch.model = text(params, "model")?.or(launch.model);
+        launch.system.replace = text(params, "baseInstructions")?.map(Text::Here).or(launch.system.replace);
+        launch.system.append = text(params, "developerInstructions")?.map(Text::Here).or(launch.system.append);
+        let servers = params.get("config").and_then(|config| config.get("mcp_servers"));
+        if let Some(servers) = servers.filter(|servers| servers.shape() == Some(Shape::Object)) {
+            launch.mcp_config.push(format!("{{\"mcpServers\":{}}}", servers.as_str()));
+        }
+        Ok((launch, policy))
+    }
+
+    fn resume(&mut self, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
+        let name = thread_id(params)?;
+        if let Some(thread) = self.threads.get(&name) {
+            if !thread.is_open() {
+                return Err(Wrong::request(format!("thread {name} is being opened")));
+            }
+            words::answer(id, &thread.opening_answer(), actions);
+            return Ok(());
+        }
+        let (mut launch, policy) = self.begins_with(params)?;
+        if params.get("cwd").is_none_or(Raw::is_null) {
+            // The folder in which it began.
+            launch.cwd = None;
+        }
+        launch.resume = Resume::Session(name.clone());
+        let begin = Then::Begin(Box::new((name.clone(), launch, policy)));
+        self.read(id, name, wants_turns(params), begin, actions)
+    }
+
+    /// Reads what was said in a thread before.
+    fn read(&mut self, request: &str, thread: String, turns: bool, then: Then, actions: &mut Actions) -> Result<(), Wrong> {
+        if self.reading.contains_key(&thread) {
+            return Err(Wrong::request(format!("thread {thread} is being read")));
+        }
+        let reading = Reading {
+            request: request.to_owned(),
+            history: turns.then(|| History::new(self.setup.launch.format.dialect)),
+            then,
+        };
+        self.reading.insert(thread.clone(), reading);
+        actions.todo.push(Action::Recall { session: thread, cwd: None });
+        Ok(())
+    }
+
+    fn list(&mut self, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
+        let behind = match text(params, "cursor")? {
+            None => 0,
+            Some(cursor) => cursor.parse().map_err(|_| Wrong::request(format!("invalid cursor: {cursor}")))?,
+        };
+        let most = params
+            .get("limit")
+            .and_then(Raw::u64)
+            .map_or(PAGE, |most| usize::try_from(most).unwrap_or(PAGE));
+        if params.get("archived").and_then(Raw::bool) == Some(true) {
+            // There are none.
+            words::answer(id, "{\"data\":[],\"nextCursor\":null,\"backwardsCursor\":null}", actions);
+            return Ok(());
+        }
+        let cwd = params.get("cwd").and_then(Raw::string).map(|cwd| cwd.unescape().into_owned());
+        self.listing.insert(id.to_owned(), (most.max(1), behind));
+        actions.todo.push(Action::List { request: id.to_owned(), cwd });
+        Ok(())
+    }
+
+    /// The models of the program inside, as far as one runs; before that, the one that threads begin with.
+    fn models(&self) -> String {
+        let model = |name: &str, title: &str, about: &str, is_default: bool| {
+            format!(
+                concat!(
+                    "{{\"id\":{name},\"model\":{name},\"displayName\":{title},\"description\":{about},\"hidden\":false,",
+                    "\"supportedReasoningEfforts\":[],\"defaultReasoningEffort\":\"none\",\"inputModalities\":[\"text\",\"image\"],",
+                    "\"isDefault\":{is_default}}}"
+                ),
+                name = quoted(name),
+                title = quoted(title),
+                about = quoted(about),
+                is_default = is_default,
+            )
+        };
+        let running = self.threads.values().find(|thread| thread.is_open());
+        let mut models: Vec<String> = Vec::new();
+        for known in running.into_iter().flat_map(|thread| thread.models().elements()) {
+            let said = |name: &str| known.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
+            let Some(name) = said("value") else { continue };
+            let is_default = running.is_some_and(|thread| thread.model() == name);
+            let title = said("displayName").unwrap_or_else(|| name.clone());
+            models.push(model(&name, &title, &said("description").unwrap_or_default(), is_default));
+        }
+        let first = running.map(Thread::model).or(self.setup.launch.model.as_deref());
+        if let Some(name) = first.filter(|name| models.is_empty() && !name.is_empty()) {
+            models.push(model(name, name, "", true));
+        }
+        format!("{{\"data\":[{}],\"nextCursor\":null}}", models.join(","))
+    }
+}
+
+/// The id of a thread that is kept: it becomes the name of a file and a word of a command line.
+fn thread_id(params: Raw<'_>) -> Result<String, Wrong> {
+    let name = need(params, "threadId")?;
+    let is_id =
+        !name.is_empty() && name.len() <= 128 && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_id {
+        Ok(name)
+    } else {
+        Err(Wrong::request(format!("invalid session id: {name:?}")))
+    }
+}
+
+/// Whether the turns so far are wanted.
+fn wants_turns(params: Raw<'_>) -> bool {
+    params.get("excludeTurns").and_then(Raw::bool) != Some(true)
+}

@@ -1,0 +1,499 @@
+//! One thread: what is said to the program inside and to the host, and what each waits for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::super::MODE;
+use super::policy::Policy;
+use super::words::{self, Wrong, quoted_or_null};
+use crate::codec::{Dialect, Format};
+use crate::conduct::quoted;
+use crate::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Response, Session};
+use crate::front::inside::{Inside, Part, Tools, speaker};
+use crate::front::{Action, Actions, Wait};
+use crate::json::{Raw, Str};
+use crate::launch::{Launch, PermissionMode};
+use crate::live::Speaker;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: String,
+    /// The request that opens it, as long as it is not open.
+    opening: Option<String>,
+    launch: Launch,
+    inside: Inside,
+    /// Writes what the program inside says.
+    to_host: Speaker,
+    pub(super) policy: Policy,
+    mode: PermissionMode,
+    model: String,
+    /// `[{value,displayName,description}]`, as the program inside says them.
+    models: String,
+    /// Facts that are told of it.
+    facts: Facts,
+    running: Option<Running>,
+    waiting: VecDeque<Turn>,
+    /// What the program inside was asked, by our ids.
+    asked: BTreeMap<String, Asked>,
+    /// How many turns have begun.
+    turns: u64,
+}
+
+/// What is told of a thread and never changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// Who began it.
+    pub(super) originator: String,
+    /// How it begins.
+    pub(super) preview: String,
+    /// The thread of which it is a copy.
+    pub(super) of: Option<String>,
+    /// When it began and when it was written last, in seconds since 1970.
+    pub(super) created: i64,
+    pub(super) updated: i64,
+    /// Its turns so far, as one list, where they were asked for.
+    pub(super) turns: String,
+}
+
+/// A turn that has not begun.
+#[derive(Debug)]
+struct Turn {
+    id: String,
+    parts: Vec<Part>,
+}
+
+/// The turn that runs.
+#[derive(Debug)]
+struct Running {
+    id: String,
+    /// The host does not want it any more.
+    cancelled: bool,
+    /// What the host has said to it since, and the program inside has not heard.
+    more: VecDeque<Vec<Part>>,
+}
+
+/// What the program inside was asked.
+#[derive(Debug)]
+enum Asked {
+    Handshake,
+    Stop,
+    Mode(PermissionMode),
+    Model(String),
+}
+
+impl Thread {
+    pub(super) fn new(id: &str, opening: &str, launch: Launch, policy: Policy, facts: Facts) -> Self {
+        let dialect = launch.format.dialect;
+        Self {
+            id: id.to_owned(),
+            opening: Some(opening.to_owned()),
+            inside: Inside::new(id, dialect),
+            to_host: speaker(dialect, format(), Tools::Native),
+            mode: policy.mode(),
+            policy,
+            model: launch.model.clone().unwrap_or_default(),
+            models: String::new(),
+            facts,
+            running: None,
+            waiting: VecDeque::new(),
+            asked: BTreeMap::new(),
+            turns: 0,
+            launch,
+        }
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.opening.is_none()
+    }
+
+    pub(super) fn waits(&self) -> Option<Wait> {
+        match (&self.opening, &self.running) {
+            (Some(_), _) => Some(Wait::Begin),
+            (None, Some(running)) if running.cancelled => Some(Wait::Stop),
+            _ => None,
+        }
+    }
+
+    /// Whether a request of the host's has no answer yet, or a turn no end.
+    pub(super) fn is_busy(&self) -> bool {
+        self.opening.is_some() || self.running.is_some()
+    }
+
+    /// Starts its program and greets it.
+    pub(super) fn begin(&mut self, actions: &mut Actions) {
+        self.launch.permission = Some(self.mode);
+        actions.todo.push(Action::Open(self.id.clone(), Box::new(self.launch.clone())));
+        self.request("initialize", ControlKind::Initialize, None, Asked::Handshake, actions);
+    }
+
+    fn request(&mut self, subtype: &str, kind: ControlKind, member: Option<(&str, &str)>, asked: Asked, actions: &mut Actions) {
+        let id = self.inside.request(subtype, kind, member, actions);
+        self.asked.insert(id, asked);
+    }
+
+    pub(super) fn answer(&mut self, response: &Response<'_>, actions: &mut Actions) {
+        self.inside.answer(response, actions);
+    }
+
+    /// Shows what is said, as part of the turn that runs.
+    pub(super) fn show(&mut self, event: &Event<'_>, now: i64, actions: &mut Actions) {
+        let turn = self.running.as_ref().map(|running| running.id.clone());
+        let event = Event {
+            origin: Origin {
+                // The host knows both by these names, whatever the program inside calls them.
+                session: Some(Str::trusted(&self.id)),
+                turn: turn.as_deref().map(Str::trusted),
+                ..event.origin
+            },
+            ..*event
+        };
+        self.to_host.now(now);
+        self.to_host.event(&event, &mut actions.out);
+    }
+
+    /// The settings that a turn changes, for itself and those behind it.
+    pub(super) fn change(&mut self, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
+        let mut policy = self.policy.clone();
+        let model = words::text(params, "model")?;
+        if let Some(cwd) = words::text(params, "cwd")?.filter(|cwd| Some(cwd) != self.launch.cwd.as_ref()) {
+            return Err(Wrong::params(&format!(
+                "cwd: a thread keeps the folder in which it began, and {cwd} is another"
+            )));
+        }
+        let schema = params
+            .get("outputSchema")
+            .filter(|schema| !schema.is_null())
+            .map(|schema| schema.as_str().to_owned());
+        if schema != self.launch.json_schema {
+            self.reopen(schema, actions)?;
+        }
+        if policy.change(params)? {
+            let (mode, word) = (policy.mode(), policy.mode().name(self.inside.dialect()));
+            self.policy = policy;
+            // What runs without a question only from the beginning on is allowed question by question.
+            if let Some(word) = word.filter(|_| mode != self.mode && mode != PermissionMode::Bypass) {
+                self.request(
+                    "set_permission_mode",
+                    ControlKind::SetMode,
+                    Some(("mode", word)),
+                    Asked::Mode(mode),
+                    actions,
+                );
+            }
+        }
+        if let Some(model) = model.filter(|model| *model != self.model) {
+            self.request(
+                "set_model",
+                ControlKind::SetModel,
+                Some(("model", &model)),
+                Asked::Model(model.clone()),
+                actions,
+            );
+        }
+        Ok(())
+    }
+
+    /// The program inside is told at its start which schema its answers have: another one needs another process.
+    fn reopen(&mut self, schema: Option<String>, actions: &mut Actions) -> Result<(), Wrong> {
+        if self.running.is_some() || !self.waiting.is_empty() {
+            return Err(Wrong::params("outputSchema: it can be another when no turn runs"));
+        }
+        self.launch.json_schema = schema;
+        if self.turns > 0 {
+            self.launch.session_id = None;
+            self.launch.fork = false;
+            self.launch.resume = crate::launch::Resume::Session(self.id.clone());
+        }
+        actions.todo.push(Action::Close(self.id.clone()));
+        self.asked.clear();
+        self.begin(actions);
+        Ok(())
+    }
+
+    /// A turn begins, now or behind the one that runs.
+    pub(super) fn start(&mut self, request: &str, id: String, parts: Vec<Part>, now: i64, actions: &mut Actions) {
+        words::answer(request, &format!("{{\"turn\":{}}}", turn_object(&id)), actions);
+        self.waiting.push_back(Turn { id, parts });
+        self.next(now, actions);
+    }
+
+    fn next(&mut self, now: i64, actions: &mut Actions) {
+        if self.running.is_some() {
+            return;
+        }
+        let Some(Turn { id, parts }) = self.waiting.pop_front() else { return };
+        self.turns += 1;
+        self.running = Some(Running::new(id));
+        self.status("{\"type\":\"active\",\"activeFlags\":[]}", now, actions);
+        self.facts.updated = now / 1000;
+        if let (true, Some(Part::Text(text))) = (self.facts.preview.is_empty(), parts.first()) {
+            self.facts.preview = Str::trusted(text).unescape().into_owned();
+        }
+        self.hear(&parts, now, actions);
+    }
+
+    /// What the host says is shown to it, and told the program inside.
+    fn hear(&mut self, parts: &[Part], now: i64, actions: &mut Actions) {
+        Part::with(parts, |content: Content<'_>| {
+            let prompt = Prompt {
+                content,
+                source: PromptSource::Host,
+            };
+            self.show(&event(Kind::Prompt(&prompt)), now, actions);
+        });
+        self.inside.prompt(parts, actions);
+    }
+
+    /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
+    pub(super) fn steer(&mut self, expected: &str, parts: Vec<Part>) -> Result<String, Wrong> {
+        let running = self.named(expected)?;
+        running.more.push_back(parts);
+        Ok(running.id.clone())
+    }
+
+    /// Stops the turn that runs.
+    pub(super) fn interrupt(&mut self, expected: &str, actions: &mut Actions) -> Result<(), Wrong> {
+        let running = self.named(expected)?;
+        running.more.clear();
+        if !std::mem::replace(&mut running.cancelled, true) {
+            self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, actions);
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, expected: &str) -> Result<&mut Running, Wrong> {
+        let running = self.running.as_mut().ok_or_else(|| Wrong::request("no active turn"))?;
+        if running.id != expected {
+            return Err(Wrong::request(format!("expected active turn id `{expected}` but found `{}`", running.id)));
+        }
+        Ok(running)
+    }
+
+    /// What the program inside says of its session when it begins a turn of its own.
+    pub(super) fn session(&mut self, event: &Event<'_>, session: &Session<'_>, now: i64, actions: &mut Actions) {
+        if let Some(model) = session.model {
+            self.model = model.unescape().into_owned();
+        }
+        // The turn has begun with its prompt.
+        let session = Session {
+            opens_turn: false,
+            ..*session
+        };
+        let event = Event {
+            kind: Kind::Session(&session),
+            ..*event
+        };
+        self.show(&event, now, actions);
+    }
+
+    /// The program inside has answered.
+    pub(super) fn over(&mut self, told: &Event<'_>, outcome: &Outcome<'_>, now: i64, actions: &mut Actions) {
+        let Some(running) = &mut self.running else { return };
+        if let Some(parts) = running.more.pop_front() {
+            // An answer is not the end: this is answered next, in the same turn.
+            return self.hear(&parts, now, actions);
+        }
+        self.end(told, *outcome, now, actions);
+        self.next(now, actions);
+    }
+
+    /// The turn that runs ends.
+    fn end(&mut self, told: &Event<'_>, mut outcome: Outcome<'_>, now: i64, actions: &mut Actions) {
+        if self.running.as_ref().is_some_and(|running| running.cancelled) {
+            // However the program calls that.
+            outcome.kind = OutcomeKind::Cancelled;
+            outcome.error = None;
+        }
+        self.status("{\"type\":\"idle\"}", now, actions);
+        let told = Event {
+            kind: Kind::Outcome(&outcome),
+            ..*told
+        };
+        self.show(&told, now, actions);
+        self.running = None;
+    }
+
+    /// The thread's status as the host is told it.
+    pub(super) fn status(&self, status: &str, now: i64, actions: &mut Actions) {
+        let params = format!("{{\"threadId\":\"{}\",\"status\":{status}}}", self.id);
+        words::notify("thread/status/changed", &params, now, actions);
+    }
+
+    /// The program inside answers a request of ours. An error is why it does not begin.
+    pub(super) fn answered(&mut self, response: &Response<'_>, now: i64, actions: &mut Actions) -> Result<(), String> {
+        let asked = response.id.and_then(|id| self.asked.remove(&*id.unescape()));
+        let said = |error: Raw<'_>| {
+            error
+                .string()
+                .map_or_else(|| error.as_str().to_owned(), |text| text.unescape().into_owned())
+        };
+        let why = (!response.ok).then(|| response.error.map_or_else(|| "it was refused".to_owned(), said));
+        match (asked, why) {
+            (Some(Asked::Handshake), Some(why)) => return Err(why),
+            (Some(Asked::Handshake), None) => self.opened(response.body.unwrap_or(Raw::NULL), now, actions),
+            (Some(Asked::Mode(mode)), None) => self.mode = mode,
+            (Some(Asked::Model(model)), None) => self.model = model,
+            (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
+            (Some(Asked::Stop) | None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// The program inside is there.
+    fn opened(&mut self, greeting: Raw<'_>, now: i64, actions: &mut Actions) {
+        greeting.get("models").map_or("", Raw::as_str).clone_into(&mut self.models);
+        if self.model.is_empty() {
+            let first = Raw::trusted(&self.models).elements().next();
+            let first = first.and_then(|model| model.get("value")?.string());
+            self.model = first.map(|model| model.unescape().into_owned()).unwrap_or_default();
+        }
+        let Some(request) = self.opening.take() else { return };
+        words::answer(&request, &self.opening_answer(), actions);
+        let params = format!("{{\"thread\":{}}}", self.object_with(""));
+        words::notify("thread/started", &params, now, actions);
+        self.next(now, actions);
+    }
+
+    /// What a request that opens a thread is answered.
+    pub(super) fn opening_answer(&self) -> String {
+        format!(
+            "{{\"thread\":{},\"model\":{},\"modelProvider\":\"agentglot\",\"serviceTier\":null,\"cwd\":{},\"instructionSources\":[],{},\"reasoningEffort\":null}}",
+            self.object_with(&self.facts.turns),
+            quoted(&self.model),
+            quoted(self.cwd()),
+            self.policy.members(),
+        )
+    }
+
+    fn cwd(&self) -> &str {
+        self.launch.cwd.as_deref().unwrap_or("/")
+    }
+
+    fn status_now(&self) -> &'static str {
+        if self.running.is_some() {
+            "{\"type\":\"active\",\"activeFlags\":[]}"
+        } else {
+            "{\"type\":\"idle\"}"
+        }
+    }
+
+    /// The thread as an object, with these turns, a list.
+    pub(super) fn object_with(&self, turns: &str) -> String {
+        let facts = Facts {
+            turns: turns.to_owned(),
+            ..self.facts.clone()
+        };
+        object(&self.id, self.cwd(), Some(&self.model), self.status_now(), &facts)
+    }
+
+    /// The turn that runs.
+    pub(super) fn turn(&self) -> Option<&str> {
+        self.running.as_ref().map(|running| running.id.as_str())
+    }
+
+    /// The turn that runs is stopped by an answer of the host's.
+    pub(super) fn stopped(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.more.clear();
+            running.cancelled = true;
+        }
+    }
+
+    /// Whose words are said inside.
+    pub(super) const fn inside(&self) -> Dialect {
+        self.inside.dialect()
+    }
+
+    /// The models that there are, as the program inside says them.
+    pub(super) fn models(&self) -> Raw<'_> {
+        Raw::trusted(&self.models)
+    }
+
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// It is over, for this reason: a request that waits is answered, and each turn has its end.
+    pub(super) fn leave(&mut self, why: &str, now: i64, actions: &mut Actions) {
+        if let Some(request) = self.opening.take() {
+            return words::refuse(&request, &Wrong::internal(why), actions);
+        }
+        let error = quoted(why);
+        let outcome = Outcome {
+            error: Raw::trusted(&error).string(),
+            is_error: true,
+            ..Outcome::new(OutcomeKind::Failed(Place::Backend))
+        };
+        loop {
+            if self.running.is_none() {
+                let Some(turn) = self.waiting.pop_front() else { break };
+                self.running = Some(Running::new(turn.id));
+            }
+            self.end(&event(Kind::Outcome(&outcome)), outcome, now, actions);
+        }
+    }
+}
+
+impl Running {
+    const fn new(id: String) -> Self {
+        Self {
+            id,
+            cancelled: false,
+            more: VecDeque::new(),
+        }
+    }
+}
+
+/// How threads are written.
+pub(super) fn format() -> Format {
+    Format {
+        dialect: Dialect::Codex,
+        mode: MODE,
+    }
+}
+
+const fn event(kind: Kind<'_>) -> Event<'_> {
+    Event {
+        origin: Origin {
+            session: None,
+            id: None,
+            parent: None,
+            agent: None,
+            turn: None,
+            time: None,
+        },
+        kind,
+        fields: &[],
+    }
+}
+
+/// A turn that has just been taken.
+fn turn_object(id: &str) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\"inProgress\",\"error\":null,\"startedAt\":null,\"completedAt\":null,\"durationMs\":null}}"
+    )
+}
+
+/// A thread as an object.
+pub(super) fn object(id: &str, cwd: &str, model: Option<&str>, status: &str, facts: &Facts) -> String {
+    let turns = if facts.turns.is_empty() { "[]" } else { &facts.turns };
+    format!(
+        concat!(
+            "{{\"id\":\"{id}\",\"sessionId\":\"{id}\",\"forkedFromId\":{of},\"parentThreadId\":null,\"preview\":{preview},\"ephemeral\":false,",
+            "\"modelProvider\":\"agentglot\",\"model\":{model},\"createdAt\":{created},\"updatedAt\":{updated},\"recencyAt\":{updated},",
+            "\"status\":{status},\"path\":null,\"cwd\":{cwd},\"cliVersion\":\"{version}\",\"originator\":{originator},\"source\":\"appServer\",",
+            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":null,\"turns\":{turns}}}"
+        ),
+        id = id,
+        of = quoted_or_null(facts.of.as_deref()),
+        preview = quoted(&facts.preview),
+        model = quoted_or_null(model),
+        created = facts.created,
+        updated = facts.updated,
+        status = status,
+        cwd = quoted(cwd),
+        version = crate::codex::program::VERSION,
+        originator = quoted(&facts.originator),
+        turns = turns,
+    )
+}

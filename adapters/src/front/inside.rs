@@ -1,0 +1,134 @@
+//! What a front says to the program of a session.
+
+use crate::codec::{Dialect, Format};
+use crate::conduct::quoted;
+use crate::event::{At, Block, Content, ControlKind, Field, Input, InputKind, Media, Origin, Prompt, PromptSource, Request, Response};
+use crate::front::{Action, Actions};
+use crate::json::{Raw, Str};
+use crate::live::{Manner, Speaker};
+
+/// The program of a session, as its front sees it.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    session: String,
+    dialect: Dialect,
+    words: Speaker,
+    requests: u64,
+}
+
+impl Inside {
+    pub(crate) fn new(session: &str, dialect: Dialect) -> Self {
+        Self {
+            session: session.to_owned(),
+            dialect,
+            words: speaker(Dialect::CANONICAL, dialect.into(), Tools::AsTheyAre),
+            requests: 0,
+        }
+    }
+
+    /// Whose words are said there.
+    pub(crate) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// A prompt.
+    pub(crate) fn prompt(&mut self, parts: &[Part], actions: &mut Actions) {
+        Part::with(parts, |content| {
+            let prompt = Prompt {
+                content,
+                source: PromptSource::Host,
+            };
+            self.say(InputKind::Prompt(&prompt), &[], actions);
+        });
+    }
+
+    /// A request, with one member that is a text. Returns its id.
+    pub(crate) fn request(&mut self, subtype: &str, kind: ControlKind, member: Option<(&str, &str)>, actions: &mut Actions) -> String {
+        self.requests += 1;
+        let id = format!("editor-{}", self.requests);
+        let value = member.map(|(_, value)| quoted(value)).unwrap_or_default();
+        let field = member.map(|(name, _)| Field {
+            key: Str::trusted(name),
+            value: Raw::trusted(&value),
+            at: At::Line,
+            known: true,
+        });
+        let request = Request {
+            id: Some(Str::trusted(&id)),
+            subtype: Str::trusted(subtype),
+            kind,
+            permission: None,
+        };
+        self.say(InputKind::Request(&request), field.as_slice(), actions);
+        id
+    }
+
+    /// The answer to a request of the program's.
+    pub(crate) fn answer(&mut self, response: &Response<'_>, actions: &mut Actions) {
+        self.say(InputKind::Response(response), &[], actions);
+    }
+
+    fn say(&mut self, kind: InputKind<'_>, fields: &[Field<'_>], actions: &mut Actions) {
+        let input = Input {
+            origin: Origin::default(),
+            kind,
+            fields,
+        };
+        let mut lines = Vec::new();
+        self.words.input(&input, &mut lines);
+        actions.todo.push(Action::Tell(self.session.clone(), lines));
+    }
+}
+
+/// A part of a prompt: a text as the body of a JSON string, or an image as one value in the canonical form.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Text(String),
+    Image(String),
+}
+
+impl Part {
+    /// Hands parts on as the content of a prompt.
+    pub(crate) fn with<R>(parts: &[Self], tell: impl FnOnce(Content<'_>) -> R) -> R {
+        match parts {
+            // A command is a text of its own.
+            [Self::Text(text)] => tell(Content::Text(Str::trusted(text))),
+            parts => tell(Content::Blocks(&parts.iter().map(Self::block).collect::<Vec<_>>())),
+        }
+    }
+
+    fn block(&self) -> Block<'_> {
+        match self {
+            Self::Text(text) => Block::Text {
+                text: Str::trusted(text),
+                fields: &[],
+            },
+            Self::Image(raw) => Block::Media(Media {
+                kind: Str::trusted("image"),
+                raw: Raw::trusted(raw),
+            }),
+        }
+    }
+}
+
+/// What the names of tools are to be for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tools {
+    AsTheyAre,
+    /// The host's own.
+    Native,
+}
+
+/// What one side says, written for the other: whoever hears it says its own part itself.
+pub(crate) fn speaker(from: Dialect, to: Format, tools: Tools) -> Speaker {
+    Speaker::new(Manner {
+        from,
+        to,
+        native_tools: tools == Tools::Native,
+        partial: true,
+        old_text: false,
+        hides_thoughts: false,
+        agent: from != Dialect::CANONICAL,
+        verbose: false,
+    })
+}

@@ -1,0 +1,390 @@
+//! Standing in for `codex app-server`: what a host of many threads says and hears.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::model::{Answer, Step};
+use crate::support::play::Play;
+use crate::support::stage::Host;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A host, as an editor or Codex's SDK for Python is one.
+struct Client {
+    host: Host,
+    ids: u64,
+}
+
+impl Client {
+    fn start(play: &Play) -> Self {
+        let mut client = Self {
+            host: play.host("codex", &["app-server", "--listen", "stdio://"]),
+            ids: 0,
+        };
+        assert_eq!(client.refusal("thread/start", json!({})), "Not initialized");
+        let who = json!({"clientInfo": {"name": "rec", "title": "t", "version": "1"}, "capabilities": {"experimentalApi": true}});
+        let hello = client.ask("initialize", who.clone());
+        assert!(hello["userAgent"].as_str().unwrap().starts_with("rec/0.169.0 ("), "{hello}");
+        assert_eq!(client.refusal("initialize", who), "Already initialized");
+        client.host.say(r#"{"method":"initialized"}"#);
+        client
+    }
+
+    fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.ids += 1;
+        self.host.say(&json!({"id": self.ids, "method": method, "params": params}).to_string());
+        self.ids
+    }
+
+    /// Reads until such a message comes.
+    fn until(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.host.next(until.saturating_duration_since(Instant::now())) {
+                Ok(message) if is(&message) => return message,
+                Ok(_) => {}
+                Err(error) => panic!("no {what}: {error}; seen {:#?}", self.host.seen),
+            }
+        }
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        self.until("answer", |message| message["id"] == id && message["method"].is_null())
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    fn refusal(&mut self, method: &str, params: Value) -> String {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        assert_eq!(answer["error"]["code"], -32600, "{method}: {answer}");
+        answer["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    fn open(&mut self, params: Value) -> String {
+        let opened = self.ask("thread/start", params);
+        opened["thread"]["id"].as_str().unwrap().to_owned()
+    }
+
+    fn turn(&mut self, thread: &str, text: &str) -> String {
+        let input = json!([{"type": "text", "text": text}]);
+        let answer = self.ask("turn/start", json!({"threadId": thread, "input": input}));
+        assert_eq!(answer["turn"]["status"], "inProgress");
+        answer["turn"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Reads to the end of a turn.
+    fn completed(&mut self, turn: &str) -> Value {
+        let end = self.until("end of the turn", |message| {
+            message["method"] == "turn/completed" && message["params"]["turn"]["id"] == turn
+        });
+        end["params"]["turn"].clone()
+    }
+
+    fn run(&mut self, thread: &str, text: &str) -> Value {
+        let turn = self.turn(thread, text);
+        self.completed(&turn)
+    }
+
+    /// The items of a turn that were completed.
+    fn items(&self, turn: &str) -> Vec<&Value> {
+        let done = self.host.seen.iter().filter(|message| message["method"] == "item/completed");
+        done.filter(|message| message["params"]["turnId"] == turn)
+            .map(|message| &message["params"]["item"])
+            .collect()
+    }
+
+    fn kinds(&self, turn: &str) -> Vec<String> {
+        self.items(turn).iter().map(|item| item["type"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn question(&mut self, what: &str) -> Value {
+        let method = format!("item/{what}/requestApproval");
+        self.until("question", |message| message["method"] == method.as_str())
+    }
+
+    fn decide(&mut self, question: &Value, decision: Value) {
+        self.host
+            .say(&json!({"id": question["id"], "result": {"decision": decision}}).to_string());
+    }
+
+    /// The host goes; so does everything else.
+    fn leave(mut self, play: &Play) -> i32 {
+        let process = self.host.process.id();
+        self.host.close();
+        let code = self.host.end().code();
+        play.nothing_is_left(Some(process));
+        code
+    }
+}
+
+fn shell(command: &str) -> Answer {
+    Answer::calls(&[("Bash", json!({"command": command}))])
+}
+
+#[test]
+fn a_turn_is_told_from_its_beginning_to_its_end() {
+    let play = Play::script(vec![Answer::steps(vec![
+        Step::Think("let me see".into()),
+        Step::Text("Hello \u{2028} ".into()),
+        Step::Text("你好".into()),
+        Step::Used(5, 7),
+    ])]);
+    let mut client = Client::start(&play);
+    let opened = client.ask("thread/start", json!({"cwd": play.at("")}));
+    assert_eq!(opened["cwd"], play.at("").trim_end_matches('/').to_owned() + "/");
+    assert_eq!(
+        (&opened["approvalPolicy"], &opened["sandbox"]["type"]),
+        (&json!("on-request"), &json!("readOnly"))
+    );
+    let thread = opened["thread"]["id"].as_str().unwrap().to_owned();
+    let turn = client.turn(&thread, "hello");
+    let end = client.completed(&turn);
+    assert_eq!((&end["status"], &end["error"]), (&json!("completed"), &Value::Null));
+    assert!(end["durationMs"].as_i64().is_some() && end["startedAt"].as_i64().is_some(), "{end}");
+    assert_eq!(client.kinds(&turn), ["userMessage", "reasoning", "agentMessage"]);
+    assert_eq!(client.items(&turn)[2]["text"], "Hello \u{2028} 你好");
+    let seen = &client.host.seen;
+    let order: Vec<&str> = seen.iter().filter_map(|message| message["method"].as_str()).collect();
+    assert_eq!(
+        order[..4],
+        ["thread/started", "thread/status/changed", "turn/started", "item/started"],
+        "{order:#?}"
+    );
+    let pieces = seen.iter().filter(|message| message["method"] == "item/agentMessage/delta");
+    let text: String = pieces.map(|message| message["params"]["delta"].as_str().unwrap()).collect();
+    assert_eq!(text, "Hello \u{2028} 你好");
+    let used = seen.iter().find(|message| message["method"] == "thread/tokenUsage/updated").unwrap();
+    assert_eq!(used["params"]["tokenUsage"]["last"]["outputTokens"], 7);
+    // Whoever reads by the published schema takes nothing without these.
+    for message in seen.iter().filter(|message| !message["params"]["item"].is_null()) {
+        let time = if message["method"] == "item/started" {
+            "startedAtMs"
+        } else {
+            "completedAtMs"
+        };
+        assert!(message["params"][time].as_i64().is_some(), "{message}");
+    }
+    assert!(
+        seen.iter()
+            .all(|message| message["params"]["turnId"].is_null() || message["params"]["turnId"] == turn.as_str())
+    );
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn what_may_run_is_decided_by_the_host_or_by_the_policy() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("RUN ") => shell(last.split("RUN ").nth(1).unwrap().split('"').next().unwrap().trim()),
+        _ => Answer::text("Done."),
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "sandbox": "workspace-write", "approvalPolicy": "untrusted"}));
+    for (decision, runs, status) in [("accept", true, "completed"), ("decline", false, "declined")] {
+        let turn = client.turn(&thread, &format!("RUN touch {decision}"));
+        let question = client.question("commandExecution");
+        assert_eq!(question["params"]["command"], format!("touch {decision}"));
+        assert_eq!(
+            (&question["params"]["turnId"], &question["params"]["threadId"]),
+            (&json!(turn), &json!(thread))
+        );
+        // An answer to nobody changes nothing.
+        client.host.say(r#"{"id":4711,"result":{"decision":"accept"}}"#);
+        client.decide(&question, json!(decision));
+        assert_eq!(client.completed(&turn)["status"], "completed");
+        assert_eq!(play.path(decision).exists(), runs);
+        let call = client.items(&turn)[1].clone();
+        assert_eq!((&call["type"], &call["status"]), (&json!("commandExecution"), &json!(status)), "{call}");
+    }
+    let turn = client.turn(&thread, "RUN touch cancel");
+    let question = client.question("commandExecution");
+    client.decide(&question, json!("cancel"));
+    assert_eq!(client.completed(&turn)["status"], "interrupted");
+    assert!(!play.path("cancel").exists());
+    // Nobody is asked: what the sandbox does not allow does not run, and without one everything does.
+    let input = |text: &str| json!([{"type": "text", "text": text}]);
+    let never = json!({"threadId": thread, "input": input("RUN sh -c 'touch never'"), "approvalPolicy": "never"});
+    let turn = client.ask("turn/start", never)["turn"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert!(!play.path("never").exists());
+    let full = json!({"threadId": thread, "input": input("RUN sh -c 'touch full'"), "sandboxPolicy": {"type": "dangerFullAccess"}});
+    let turn = client.ask("turn/start", full)["turn"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert!(play.path("full").exists());
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn files_change_when_the_host_accepts_it_and_the_diff_is_told() {
+    let play = Play::script(vec![]);
+    let file = play.at("a.txt");
+    let play = play.served(crate::support::model::Server::script(vec![
+        Answer::calls(&[("Read", json!({"file_path": file}))]),
+        Answer::calls(&[("Edit", json!({"file_path": file, "old_string": "one", "new_string": "two"}))]),
+        Answer::text("Done."),
+    ]));
+    std::fs::write(play.path("a.txt"), "one\n").unwrap();
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    let turn = client.turn(&thread, "edit");
+    let question = client.question("fileChange");
+    client.decide(&question, json!("acceptForSession"));
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert_eq!(play.read("a.txt"), "two\n");
+    let change = client.items(&turn).into_iter().find(|item| item["type"] == "fileChange").unwrap();
+    assert_eq!(change["id"], question["params"]["itemId"]);
+    let diff = change["changes"][0]["diff"].as_str().unwrap();
+    assert!(diff.contains("-one") && diff.contains("+two"), "{change}");
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn a_turn_is_stopped_steered_and_followed_by_another() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("slow") => Answer::steps(vec![Step::Text("I think".into()), Step::Pause(30_000), Step::Text("so".into())]),
+        last if last.contains("short") => Answer::steps(vec![Step::Pause(700), Step::Text("First.".into())]),
+        last if last.contains("more") => Answer::text("Second."),
+        _ => Answer::text("Quick."),
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    let turn = client.turn(&thread, "slow");
+    let behind = client.turn(&thread, "quick");
+    client.until("piece", |message| message["method"] == "item/agentMessage/delta");
+    let named = |turn: &str| json!({"threadId": thread, "turnId": turn});
+    assert!(
+        client
+            .refusal("turn/interrupt", named("another"))
+            .contains(&format!("but found `{turn}`"))
+    );
+    assert_eq!(client.ask("turn/interrupt", named(&turn)), json!({}));
+    assert_eq!(client.completed(&turn)["status"], "interrupted");
+    assert_eq!(client.completed(&behind)["status"], "completed");
+    assert_eq!(client.refusal("turn/interrupt", named(&turn)), "no active turn");
+    let turn = client.turn(&thread, "short");
+    let more = json!({"threadId": thread, "expectedTurnId": turn, "input": [{"type": "text", "text": "more"}]});
+    assert_eq!(client.ask("turn/steer", more)["turnId"], turn);
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert_eq!(client.kinds(&turn), ["userMessage", "agentMessage", "userMessage", "agentMessage"]);
+    assert_eq!(client.items(&turn)[3]["text"], "Second.");
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn threads_go_on_are_copied_listed_and_read() {
+    let play = Play::new(|asked, _| Answer::text(&format!("I know {} messages.", asked.body["messages"].as_array().unwrap().len())));
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    client.run(&thread, "remember me");
+    assert_eq!(client.ask("thread/loaded/list", json!({}))["data"], json!([thread]));
+    assert_eq!(client.leave(&play), 0);
+
+    let mut client = Client::start(&play);
+    let list = client.ask("thread/list", json!({"limit": 1}));
+    assert_eq!((&list["data"][0]["id"], &list["nextCursor"]), (&json!(thread), &Value::Null), "{list}");
+    assert_eq!(list["data"][0]["status"]["type"], "notLoaded");
+    let read = client.ask("thread/read", json!({"threadId": thread, "includeTurns": true}));
+    let items = &read["thread"]["turns"][0]["items"];
+    assert_eq!(items[0]["content"][0]["text"], "remember me", "{read}");
+    assert_eq!(items[1]["type"], "agentMessage");
+    let resumed = client.ask("thread/resume", json!({"threadId": thread}));
+    assert_eq!(resumed["thread"]["turns"], read["thread"]["turns"]);
+    assert_eq!(resumed["cwd"].as_str().unwrap().trim_end_matches('/'), play.at("").trim_end_matches('/'));
+    let known = |client: &Client, turn: &Value| client.items(turn["id"].as_str().unwrap())[1]["text"].as_str().unwrap().to_owned();
+    let turn = client.run(&thread, "and now?");
+    let after = known(&client, &turn);
+    assert_ne!(after, "I know 2 messages.", "what was said before is not known any more");
+    let copy = client.ask("thread/fork", json!({"threadId": thread, "excludeTurns": true}));
+    assert_eq!((&copy["thread"]["forkedFromId"], &copy["thread"]["turns"]), (&json!(thread), &json!([])));
+    let copied = copy["thread"]["id"].as_str().unwrap().to_owned();
+    assert_ne!(copied, thread);
+    let turn = client.run(&copied, "and in the copy?");
+    assert_ne!(known(&client, &turn), after);
+    assert_eq!(client.ask("thread/unsubscribe", json!({"threadId": thread}))["status"], "unsubscribed");
+    assert!(
+        client
+            .refusal("turn/start", json!({"threadId": thread, "input": [{"type": "text", "text": "x"}]}))
+            .contains("not found")
+    );
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn an_answer_has_the_schema_that_a_turn_names() {
+    let play = Play::new(|asked, _| {
+        let wants = asked.tools().iter().any(|tool| tool == "StructuredOutput");
+        match wants && !asked.last().contains("tool") {
+            true => Answer::calls(&[("StructuredOutput", json!({"n": 4}))]),
+            false => Answer::text("plain"),
+        }
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    client.run(&thread, "plain please");
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let params = json!({"threadId": thread, "input": [{"type": "text", "text": "count"}], "outputSchema": schema});
+    let turn = client.ask("turn/start", params)["turn"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    let last = client.items(&turn).into_iter().rfind(|item| item["type"] == "agentMessage").unwrap();
+    assert_eq!(serde_json::from_str::<Value>(last["text"].as_str().unwrap()).unwrap(), json!({"n": 4}));
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_hurts_nobody() {
+    let play = Play::new(|_, _| Answer::text("Fine."));
+    let mut client = Client::start(&play);
+    for rubbish in ["rubbish", "[]", "{}", "{\"id\":{}}", "{\"method\":3}", "\u{0}", "{\"id\":1} {\"id\":2}"] {
+        client.host.say(rubbish);
+    }
+    assert!(
+        client
+            .refusal("nope", json!({}))
+            .starts_with("Invalid request: unknown variant `nope`, expected one of `initialize`")
+    );
+    assert!(client.refusal("thread/start", json!({"cwd": 3})).contains("cwd"));
+    assert!(client.refusal("thread/start", json!({"cwd": "relative"})).contains("absolute"));
+    assert!(
+        client
+            .refusal("thread/start", json!({"approvalPolicy": "sometimes"}))
+            .contains("approvalPolicy")
+    );
+    assert!(client.refusal("thread/start", json!({"sandbox": "none"})).contains("sandbox"));
+    assert!(
+        client
+            .refusal("thread/resume", json!({"threadId": "../../etc/passwd"}))
+            .contains("invalid session id")
+    );
+    let nobody = "01a1fcf8-4143-7513-ad2b-ab712607a611";
+    assert_eq!(
+        client.refusal("thread/resume", json!({"threadId": nobody})),
+        format!("no rollout found for thread id {nobody}")
+    );
+    let thread = client.open(json!({"cwd": play.at("")}));
+    for input in [json!(null), json!("x"), json!([]), json!([{"type": "sound"}]), json!([{"text": "x"}])] {
+        client.refusal("turn/start", json!({"threadId": thread, "input": input}));
+    }
+    assert_eq!(client.run(&thread, "hello")["status"], "completed");
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn a_signal_ends_the_turn_and_what_it_runs() {
+    let play = Play::script(vec![shell("sleep 300"), Answer::text("Done.")]);
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "sandbox": "danger-full-access"}));
+    let turn = client.turn(&thread, "go");
+    client.until("command", |message| message["params"]["item"]["type"] == "commandExecution");
+    let process = client.host.process.id();
+    client.host.signal(Signal::TERM);
+    assert_eq!(client.completed(&turn)["status"], "failed");
+    assert_eq!(client.host.end().code(), 143);
+    play.nothing_is_left(Some(process));
+}
