@@ -243,7 +243,13 @@ impl Server<'_> {
 
     fn open(&mut self, session: &str, launch: &Launch) -> Result<(), String> {
         let dialect = self.program.dialect;
-        let line = launch::argv(self.program, launch).map_err(|error| error.to_string())?;
+        // What is left over means something to the host's program alone.
+        let launch = Launch {
+            rest: Vec::new(),
+            unknown: Vec::new(),
+            ..launch.clone()
+        };
+        let line = launch::argv(self.program, &launch).map_err(|error| error.to_string())?;
         let mut args: Vec<OsString> = ["run", "--as", dialect.name(), "--"].into_iter().map(OsString::from).collect();
         args.extend(line.args.iter().map(OsString::from));
         let mut files = Vec::new();

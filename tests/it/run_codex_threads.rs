@@ -19,10 +19,11 @@ struct Client {
 
 impl Client {
     fn start(play: &Play) -> Self {
-        let mut client = Self {
-            host: play.host("codex", &["app-server", "--listen", "stdio://"]),
-            ids: 0,
-        };
+        Self::of(play.host("codex", &["app-server", "--listen", "stdio://"]))
+    }
+
+    fn of(host: Host) -> Self {
+        let mut client = Self { host, ids: 0 };
         assert_eq!(client.refusal("thread/start", json!({})), "Not initialized");
         let who = json!({"clientInfo": {"name": "rec", "title": "t", "version": "1"}, "capabilities": {"experimentalApi": true}});
         let hello = client.ask("initialize", who.clone());
@@ -218,6 +219,11 @@ fn what_may_run_is_decided_by_the_host_or_by_the_policy() {
     let turn = client.ask("turn/start", full)["turn"]["id"].as_str().unwrap().to_owned();
     assert_eq!(client.completed(&turn)["status"], "completed");
     assert!(play.path("full").exists());
+    assert_eq!(client.leave(&play), 0);
+    let host = play.host("codex", &["-c", "approval_policy=\"never\"", "-s", "workspace-write", "app-server"]);
+    let mut client = Client::of(host);
+    let opened = client.ask("thread/start", json!({"cwd": play.at("")}));
+    assert_eq!((&opened["approvalPolicy"], &opened["sandbox"]["type"]), (&json!("never"), &json!("workspaceWrite")));
     assert_eq!(client.leave(&play), 0);
 }
 

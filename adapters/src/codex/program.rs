@@ -1,7 +1,7 @@
 //! The command line of `codex`, as far as hosts use it: `codex exec`, and how it behaves towards them. One process is one turn; nobody is
 //! asked for permission.
 
-mod config;
+pub(super) mod config;
 
 use super::app_server;
 use crate::codec::{Dialect, Mode};

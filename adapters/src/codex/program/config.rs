@@ -7,10 +7,7 @@ use crate::launch::{ArgError, Launch, PermissionMode, Text};
 
 /// Reads them, in their order; a later one counts. What a flag says counts more.
 pub(super) fn apply(launch: &mut Launch) -> Result<(), ArgError> {
-    let mut all = Table::new();
-    for (_, value) in launch.rest.iter().filter(|(name, _)| matches!(name.as_str(), "-c" | "--config")) {
-        merge(&mut all, read(value.as_deref().unwrap_or_default())?);
-    }
+    let all = all(launch)?;
     let text = |name: &str| all.get(name).and_then(Value::as_str).map(str::to_owned);
     launch.model = launch.model.take().or_else(|| text("model"));
     launch.effort = launch.effort.take().or_else(|| text("model_reasoning_effort"));
@@ -30,6 +27,20 @@ pub(super) fn apply(launch: &mut Launch) -> Result<(), ArgError> {
         launch.mcp_config.push(json);
     }
     Ok(())
+}
+
+/// The text that a setting of this name has.
+pub(in crate::codex) fn text(launch: &Launch, name: &str) -> Option<String> {
+    // What is wrong with them was said when the command line was read.
+    all(launch).ok()?.get(name)?.as_str().map(str::to_owned)
+}
+
+fn all(launch: &Launch) -> Result<Table, ArgError> {
+    let mut all = Table::new();
+    for (_, value) in launch.rest.iter().filter(|(name, _)| matches!(name.as_str(), "-c" | "--config")) {
+        merge(&mut all, read(value.as_deref().unwrap_or_default())?);
+    }
+    Ok(all)
 }
 
 /// One setting. What is no TOML is a text, as it stands.

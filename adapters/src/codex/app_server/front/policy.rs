@@ -1,9 +1,10 @@
 //! Two settings of a thread say what may run without a question: when to ask, and what the sandbox allows. The program inside has one, its mode.
 
 use super::words::{Wrong, text};
+use crate::codex::program::config::text as text_of;
 use crate::conduct::quoted;
 use crate::json::{Raw, Shape};
-use crate::launch::PermissionMode;
+use crate::launch::{Launch, PermissionMode};
 
 /// What becomes of what the program inside asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,9 @@ enum Sandbox {
     Full,
 }
 
+/// When to ask.
+const WORDS: [&str; 4] = ["untrusted", "on-failure", "on-request", "never"];
+
 /// The two settings.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
@@ -33,11 +37,12 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// That of a program which was started with this mode, or with none.
-    pub(super) fn of(mode: Option<PermissionMode>) -> Self {
+    /// What the program was started with.
+    pub(super) fn of(launch: &Launch) -> Self {
+        let approval = text_of(launch, "approval_policy").filter(|word| WORDS.contains(&word.as_str()));
         Self {
-            approval: quoted("on-request"),
-            sandbox: match mode {
+            approval: quoted(approval.as_deref().unwrap_or("on-request")),
+            sandbox: match launch.permission {
                 Some(PermissionMode::Bypass) => Sandbox::Full,
                 Some(PermissionMode::AcceptEdits) => Sandbox::Workspace,
                 _ => Sandbox::ReadOnly,
@@ -50,10 +55,9 @@ impl Policy {
     pub(super) fn change(&mut self, params: Raw<'_>) -> Result<bool, Wrong> {
         let approval = params.get("approvalPolicy").filter(|policy| !policy.is_null());
         if let Some(policy) = approval {
-            let known = ["untrusted", "on-failure", "on-request", "never"];
-            let is_known = policy.string().is_some_and(|word| known.iter().any(|known| word.is(known)));
+            let is_known = policy.string().is_some_and(|word| WORDS.iter().any(|known| word.is(known)));
             if !is_known && policy.shape() != Some(Shape::Object) {
-                return Err(Wrong::params(&format!("approvalPolicy: one of {} is expected", known.join(", "))));
+                return Err(Wrong::params(&format!("approvalPolicy: one of {} is expected", WORDS.join(", "))));
             }
             policy.as_str().clone_into(&mut self.approval);
         }

@@ -151,7 +151,7 @@ impl Threads {
     /// With what a thread begins, by the parameters of a request that opens one.
     fn begins_with(&self, params: Raw<'_>) -> Result<(Launch, Policy), Wrong> {
         let mut launch = self.setup.launch.clone();
-        let mut policy = Policy::of(launch.permission);
+        let mut policy = Policy::of(&launch);
         policy.change(params)?;
         if let Some(cwd) = text(params, "cwd")? {
             if !cwd.starts_with('/') || cwd.contains('\0') {
