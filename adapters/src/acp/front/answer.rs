@@ -3,7 +3,7 @@
 use super::super::lines;
 use super::words::Wrong;
 use super::{Sessions, words};
-use crate::event::{Input, InputKind, Origin, Request, Response, ToolCall, ToolKind};
+use crate::event::{Request, Response, ToolCall, ToolKind};
 use crate::front::Actions;
 use crate::json::{Out, Raw, Str};
 
@@ -116,22 +116,6 @@ impl Sessions {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{{\"requestId\":{number}}}}}\n");
             actions.out.extend_from_slice(line.as_bytes());
         }
-    }
-}
-
-/// An input of nowhere in particular.
-pub(super) const fn input(kind: InputKind<'_>) -> Input<'_> {
-    Input {
-        origin: Origin {
-            session: None,
-            id: None,
-            parent: None,
-            agent: None,
-            turn: None,
-            time: None,
-        },
-        kind,
-        fields: &[],
     }
 }
 

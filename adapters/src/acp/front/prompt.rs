@@ -1,39 +1,8 @@
 //! A prompt's blocks as a model is told them.
 
 use super::words::Wrong;
-use crate::event::{Block, Content, Media};
-use crate::json::{Raw, Shape, Str};
-
-/// A block: a text, or an image as one value. Bodies of texts are escaped.
-#[derive(Debug)]
-pub(super) enum Part {
-    Text(String),
-    Image(String),
-}
-
-impl Part {
-    fn block(&self) -> Block<'_> {
-        match self {
-            Self::Text(text) => Block::Text {
-                text: Str::trusted(text),
-                fields: &[],
-            },
-            Self::Image(raw) => Block::Media(Media {
-                kind: Str::trusted("image"),
-                raw: Raw::trusted(raw),
-            }),
-        }
-    }
-}
-
-/// Hands the content of a prompt on.
-pub(super) fn with<R>(parts: &[Part], tell: impl FnOnce(Content<'_>) -> R) -> R {
-    match parts {
-        // A command is a text of its own.
-        [Part::Text(text)] => tell(Content::Text(Str::trusted(text))),
-        parts => tell(Content::Blocks(&parts.iter().map(Part::block).collect::<Vec<_>>())),
-    }
-}
+use crate::front::inside::Part;
+use crate::json::{Raw, Shape};
 
 /// What the editor's blocks say. A link is a name and an address; what a file holds stands below its address.
 pub(super) fn blocks(prompt: Raw<'_>) -> Result<Vec<Part>, Wrong> {

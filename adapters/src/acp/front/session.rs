@@ -3,20 +3,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::turn;
-use super::answer::{input, refuse_all};
-use super::prompt::Part;
+use super::How;
+use super::answer::refuse_all;
 use super::words::{self, Wrong};
-use super::{How, prompt};
 use crate::codec::Dialect;
 use crate::conduct::quoted;
-use crate::event::{
-    At, ControlKind, Event, Field, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request,
-    Response, Scope, StopKind,
-};
+use crate::event::{ControlKind, Event, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Reply, Response, Scope, StopKind};
+use crate::front::inside::{Inside, Part, Tools, speaker};
 use crate::front::{Action, Actions, Wait};
 use crate::json::{Out, Raw, Str};
 use crate::launch::{Launch, PermissionMode};
-use crate::live::{Manner, Speaker};
+use crate::live::Speaker;
 
 /// See the module.
 #[derive(Debug)]
@@ -26,8 +23,7 @@ pub(super) struct Session {
     /// The request that opens it, as long as it is not open.
     opening: Option<String>,
     launch: Launch,
-    /// Writes what the editor says in the words of the program inside.
-    to_program: Speaker,
+    inside: Inside,
     /// Writes what that program says.
     to_editor: Speaker,
     /// The prompt that runs.
@@ -40,7 +36,6 @@ pub(super) struct Session {
     waiting: VecDeque<(String, Vec<Part>)>,
     /// What the program was asked, by our ids.
     asked: BTreeMap<String, Asked>,
-    requests: u64,
     mode: PermissionMode,
     bypass: bool,
     model: String,
@@ -62,17 +57,16 @@ impl Session {
     pub(super) fn new(name: String, how: How, request: &str, launch: Launch) -> Self {
         let inside = launch.format.dialect;
         Self {
+            inside: Inside::new(&name, inside),
+            to_editor: speaker(inside, Dialect::Acp.into(), Tools::AsTheyAre),
             name,
             how,
             opening: Some(request.to_owned()),
-            to_program: speaker(Dialect::CANONICAL, inside),
-            to_editor: speaker(inside, Dialect::Acp),
             running: None,
             cancelled: false,
             unauthorized: false,
             waiting: VecDeque::new(),
             asked: BTreeMap::new(),
-            requests: 0,
             mode: launch.permission.unwrap_or(PermissionMode::Ask),
             bypass: launch.permission == Some(PermissionMode::Bypass),
             model: launch.model.clone().unwrap_or_default(),
@@ -83,7 +77,7 @@ impl Session {
 
     /// Whose words are said inside.
     pub(super) const fn inside(&self) -> Dialect {
-        self.launch.format.dialect
+        self.inside.dialect()
     }
 
     pub(super) const fn is_open(&self) -> bool {
@@ -115,43 +109,18 @@ impl Session {
         if self.how == How::Load {
             self.to_editor.finish(&mut actions.out);
         }
-        self.to_editor = speaker(self.inside(), Dialect::Acp);
+        self.to_editor = speaker(self.inside(), Dialect::Acp.into(), Tools::AsTheyAre);
         actions.todo.push(Action::Open(self.name.clone(), Box::new(self.launch.clone())));
         self.request("initialize", ControlKind::Initialize, None, Asked::Handshake, actions);
     }
 
-    fn say(&mut self, input: &Input<'_>, actions: &mut Actions) {
-        let mut lines = Vec::new();
-        self.to_program.input(input, &mut lines);
-        actions.todo.push(Action::Tell(self.name.clone(), lines));
-    }
-
     fn request(&mut self, subtype: &str, kind: ControlKind, member: Option<(&str, &str)>, asked: Asked, actions: &mut Actions) {
-        self.requests += 1;
-        let id = format!("editor-{}", self.requests);
-        let value = member.map(|(_, value)| quoted(value)).unwrap_or_default();
-        let field = member.map(|(name, _)| Field {
-            key: Str::trusted(name),
-            value: Raw::trusted(&value),
-            at: At::Line,
-            known: true,
-        });
-        let request = Request {
-            id: Some(Str::trusted(&id)),
-            subtype: Str::trusted(subtype),
-            kind,
-            permission: None,
-        };
-        let said = Input {
-            fields: field.as_slice(),
-            ..input(InputKind::Request(&request))
-        };
-        self.say(&said, actions);
+        let id = self.inside.request(subtype, kind, member, actions);
         self.asked.insert(id, asked);
     }
 
     pub(super) fn answer(&mut self, response: &Response<'_>, actions: &mut Actions) {
-        self.say(&input(InputKind::Response(response)), actions);
+        self.inside.answer(response, actions);
     }
 
     /// Shows what is said.
@@ -185,13 +154,7 @@ impl Session {
         }
         let Some((id, parts)) = self.waiting.pop_front() else { return };
         self.running = Some(id);
-        prompt::with(&parts, |content| {
-            let prompt = Prompt {
-                content,
-                source: PromptSource::Host,
-            };
-            self.say(&input(InputKind::Prompt(&prompt)), actions);
-        });
+        self.inside.prompt(&parts, actions);
     }
 
     /// Stops the turn that runs, and all that waits behind it.
@@ -440,20 +403,6 @@ impl Session {
 }
 
 const CANCELLED: &str = "{\"stopReason\":\"cancelled\"}";
-
-/// What one side says, written for the other: whoever hears it says its own part itself.
-fn speaker(from: Dialect, to: Dialect) -> Speaker {
-    Speaker::new(Manner {
-        from,
-        to: to.into(),
-        native_tools: false,
-        partial: true,
-        old_text: false,
-        hides_thoughts: false,
-        agent: to == Dialect::Acp,
-        verbose: false,
-    })
-}
 
 /// Writes one of the values that an option may have.
 fn option(n: usize, value: &str, name: &str, about: Option<&str>, into: &mut String) {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Response};
+use crate::front::inside::Part;
 use crate::launch::Launch;
 
 fn sessions() -> Sessions {
@@ -187,7 +188,7 @@ fn blocks_of_a_prompt_become_texts_and_images() {
     let text = r#"[{"type":"text","text":"a\n"},{"type":"resource_link","uri":"file:///a","name":"a"},
         {"type":"resource","resource":{"uri":"file:///b","text":"bee"}},{"type":"image","mimeType":"image/png","data":"AA"}]"#;
     let parts = prompt::blocks(Raw::trusted(text)).unwrap();
-    prompt::with(&parts, |content| {
+    Part::with(&parts, |content| {
         let texts: Vec<String> = content.texts().map(|text| text.unescape().into_owned()).collect();
         assert_eq!(texts, ["a\n", "[@a](file:///a)", "<context ref=\"file:///b\">\nbee\n</context>"]);
         assert!(matches!(content, Content::Blocks(blocks) if blocks.len() == 4));
