@@ -7,9 +7,10 @@
 
 use std::fmt::Debug;
 
-use crate::codec::Format;
+use crate::codec::{Dialect, Format};
 use crate::event::Input;
-use crate::launch::Launch;
+use crate::json::Raw;
+use crate::launch::{Launch, Means, Program};
 
 /// The host's side of such a protocol, for one session.
 pub trait Client: Debug {
@@ -39,8 +40,32 @@ pub trait Client: Debug {
     fn queued(&self) -> usize;
 }
 
-/// Begins such a conversation, as a launch wants it.
-pub type Begin = for<'l> fn(&'l Launch) -> Box<dyn Client>;
+/// Begins such a conversation with a program, as a launch wants it.
+pub type Begin = for<'l> fn(&'l Launch, &'static Program) -> Box<dyn Client>;
+
+/// How a program is spoken to that serves a protocol which is nobody's: its client is the one of that protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Serves {
+    /// The protocol.
+    pub protocol: Dialect,
+    /// What stands first on its command line.
+    pub child: &'static [&'static str],
+    /// What its flags say there; all else is said in the protocol, or not at all.
+    pub flags: &'static [Means],
+    /// Variables of its environment that it is started with.
+    pub variables: &'static [(&'static str, &'static str)],
+    /// A variable that holds settings of its own as JSON, and what they say besides. What stands there already counts more.
+    pub settings: Option<(&'static str, &'static str)>,
+    /// Words of its answer to a session that it does not know.
+    pub unknown: &'static [&'static str],
+    /// Launches that its own lines serve better, a turn a process.
+    pub in_lines: fn(&Launch) -> bool,
+    /// What it says otherwise of a call than others do.
+    pub call: fn(Raw<'_>) -> Vec<Member>,
+}
+
+/// A member that an object is to have: its name and its value as JSON, or none if it is to have none.
+pub type Member = (&'static str, Option<String>);
 
 /// What a program is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,6 +105,8 @@ impl Consumer for Ear<'_> {
 pub struct Manner {
     /// Whose words the other side says.
     pub from: Dialect,
+    /// Whose tools they are: a program's own behind a protocol that is nobody's.
+    pub tools: Dialect,
     /// What is written.
     pub to: Format,
     /// Tools carry the target's own names and shapes.
@@ -127,6 +129,7 @@ impl Manner {
     pub const fn of_ours(self) -> Self {
         Self {
             from: Dialect::CANONICAL,
+            tools: Dialect::CANONICAL,
             ..self
         }
     }
@@ -164,13 +167,13 @@ impl Speaker {
         let want = if same { Want::AS_IS } else { encoder.want() };
         let tools = match to.vendor().agent_tools {
             Some(tools) if manner.agent => tools,
-            _ => from,
+            _ => manner.tools,
         };
         let native = manner.native_tools && tools != to && !tools.vendor().logs.stores_others && !to.vendor().logs.stores_others;
         let duties = Duties {
             tools: native.then(|| Translate::new(tools, to).with_whole_calls(manner.to.has_whole_calls())),
             // The others' programs are gone when their turn is broken off, and say themselves what became of it.
-            live: !same && from.program().is_some_and(|program| program.traits.client.is_some()),
+            live: !same && from.program().is_some_and(|program| program.client().is_some()),
             ..Duties::default()
         };
         Self {

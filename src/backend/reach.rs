@@ -167,7 +167,7 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
     let by_hooks = program.is_some_and(|program| program.traits.asks_by_hooks);
     if let Some(program) = program.filter(|program| program.takes_requests(host)) {
         return match control {
-            SetModel | SetMode if program.is_one_turn() => (Passed, "with the next turn"),
+            SetModel | SetMode if program.changes_with_turns() => (Passed, "with the next turn"),
             Initialize => (Emulated, "answered by us at once; its session begins with the servers that are named"),
             Interrupt => (Passed, "in its own words; the turn ends when it says so"),
             SetModel => (Passed, "where it has a choice of models, and it has this one"),
@@ -223,6 +223,7 @@ mod tests {
     fn said(host: Dialect, program: Dialect, line: &str) -> Vec<u8> {
         let mut voice = Speaker::new(Manner {
             from: host,
+            tools: host,
             to: Format::from(program),
             native_tools: true,
             partial: false,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
@@ -14,7 +15,7 @@ use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin
 use crate::adapters::raw::frame::{Line, Lines};
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::Str;
-use crate::adapters::raw::launch::{Launch, Program, Resume};
+use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
 use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
 use crate::backend::reach::{Behind, Control, Reach, reach};
@@ -28,6 +29,7 @@ use crate::status::Failure;
 pub struct Requests {
     dialect: Dialect,
     host: Dialect,
+    behind: &'static Program,
     begin: Begin,
     client: Box<dyn Client>,
     program: PathBuf,
@@ -73,7 +75,7 @@ impl Requests {
     /// # Errors
     /// When there is no such program.
     pub fn new(dialect: Dialect, start: Start<'_>, launch: &Launch, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
-        let behind = dialect.program().and_then(|program| Some((program, program.traits.client?)));
+        let behind = dialect.program().and_then(|program| Some((program, program.client()?)));
         let Some((behind, begin)) = behind else {
             return Err(Failure::Usage(format!("{} has no program that takes requests", dialect.name())));
         };
@@ -104,7 +106,8 @@ impl Requests {
         Ok(Self {
             dialect,
             host,
-            client: begin(&launch),
+            client: begin(&launch, behind),
+            behind,
             begin,
             program,
             args,
@@ -182,7 +185,7 @@ impl Requests {
                 let agents = input.fields.iter().find(|field| field.key.is("agents") && !field.value.is_null());
                 self.launch.agents = agents.map(|field| field.value.as_str().to_owned()).or(self.launch.agents.take());
             }
-            self.client = (self.begin)(&self.launch);
+            self.client = (self.begin)(&self.launch, self.behind);
             match self.start() {
                 Ok(child) => {
                     self.child = Some(child);
@@ -195,16 +198,26 @@ impl Requests {
     }
 
     fn start(&self) -> Result<Child, String> {
-        let args: Vec<OsString> = self
-            .args
-            .iter()
-            .cloned()
-            .chain(self.client.args().into_iter().map(OsString::from))
-            .collect();
+        let mut env = self.env.clone();
+        let mut said = self.client.args();
+        if let Some(serves) = &self.behind.traits.serves {
+            let line = serving(self.behind, serves, &self.launch).map_err(|error| error.to_string())?;
+            for unsaid in line.unsaid {
+                tracing::warn!("{} is not told `{}`: {}", self.program.display(), unsaid.what, unsaid.why);
+            }
+            let settings = serves
+                .settings
+                .map(|(name, more)| (name, settings(std::env::var(name).ok().as_deref(), more)));
+            for (name, value) in line.variables.iter().map(|(name, value)| (*name, (*value).to_owned())).chain(settings) {
+                env = env.set(name, value);
+            }
+            said.extend(line.args);
+        }
+        let args: Vec<OsString> = self.args.iter().cloned().chain(said.into_iter().map(OsString::from)).collect();
         let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         tracing::info!(program = %self.program.display(), args = ?arguments(&shown).0, "starting");
         let plan = Plan {
-            env: self.env.clone(),
+            env,
             cwd: Some(self.cwd.clone()),
             keeps_daemons: self.keeps_daemons,
             ..Plan::new(&self.program)
@@ -387,5 +400,47 @@ impl Backend for Requests {
 
     async fn stop(&mut self, dismissed: bool) {
         end(self.child.take(), dismissed).await;
+    }
+}
+
+/// Settings that stand in a variable, and what else they are to say. What is no object is the program's to complain about.
+fn settings(set: Option<&str>, more: &str) -> String {
+    fn fill(set: &mut Map<String, Value>, more: Map<String, Value>) {
+        for (name, value) in more {
+            match (set.get_mut(&name), value) {
+                (None, value) => _ = set.insert(name, value),
+                (Some(Value::Object(set)), Value::Object(more)) => fill(set, more),
+                (Some(_), _) => {}
+            }
+        }
+    }
+    let set = set.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
+    match (serde_json::from_str(set), serde_json::from_str(more)) {
+        (Ok(Value::Object(mut set)), Ok(Value::Object(more))) => {
+            fill(&mut set, more);
+            Value::Object(set).to_string()
+        }
+        _ => set.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_added_to_those_that_are_there() {
+        let more = r#"{"a":{"b":1,"c":2},"d":3}"#;
+        for (set, whole) in [
+            (None, more),
+            (Some(""), more),
+            (Some(r#"{"a":{"b":9},"e":4}"#), r#"{"a":{"b":9,"c":2},"d":3,"e":4}"#),
+            (Some(r#"{"a":null}"#), r#"{"a":null,"d":3}"#),
+            (Some("// words"), "// words"),
+        ] {
+            let said: Value = serde_json::from_str(&settings(set, more)).unwrap_or(Value::Null);
+            assert_eq!(said, serde_json::from_str::<Value>(whole).unwrap_or(Value::Null), "{set:?}");
+        }
+        assert_eq!(settings(Some("// words"), more), "// words");
     }
 }

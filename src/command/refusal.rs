@@ -143,6 +143,7 @@ pub(super) fn tell_failure(launch: &Launch, why: &str) {
 fn voice(to: Format, verbose: bool) -> Speaker {
     let mut voice = Speaker::new(Manner {
         from: Dialect::CANONICAL,
+        tools: Dialect::CANONICAL,
         to,
         native_tools: true,
         partial: false,

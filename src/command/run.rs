@@ -294,7 +294,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             record: None,
             page: watched.then(|| LivePage::new(terminal::look(run.colour), terminal::size, run.max_line)),
         };
-        let mut talk = Session::new(host, backend.format(), run.timers, on_ask);
+        let mut talk = Session::new(host, backend.format(), backend.dialect(), run.timers, on_ask);
         talk.limit_pending(run.max_pending);
         let stdin = match &typist {
             Typist::Terminal(keys) if types_answers => Some(live::Input::new(keys.as_fd())),
@@ -491,11 +491,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode.layout == Layout::Document,
         interactive: launch.has_stdin_protocol(),
-        answers_permissions: if dialect.program().is_some_and(launch::Program::names_answerer) {
-            launch.answerer == launch::Answerer::Host
-        } else {
-            launch.has_stdin_protocol()
-        },
+        answers_permissions: launch.has_answers(),
         heartbeat: run.heartbeat,
         log: false,
         watched: false,

@@ -183,6 +183,26 @@ impl Session {
         }
     }
 
+    /// What the host calls a mode of a program that says it in the words of a protocol. One that it wanted, and for want of which the program asks,
+    /// is the mode.
+    pub(super) fn mode_of(&self, mode: Str<'_>, backend: &dyn Backend) -> Option<&'static str> {
+        use PermissionMode::{AcceptEdits, Ask, DontAsk};
+        let (host, protocol) = (self.host.format.dialect, backend.format().dialect);
+        let meant = PermissionMode::from_name(protocol, &mode.unescape()).filter(|_| protocol != backend.dialect())?;
+        let wanted = PermissionMode::from_name(host, &self.host.facts.permission_mode);
+        let is_so = wanted.filter(|wanted| meant == Ask && matches!(wanted, AcceptEdits | DontAsk));
+        is_so.unwrap_or(meant).name(host)
+    }
+
+    /// What the host calls a model: most know no names of who serves it.
+    pub(super) fn model_of<'m>(&self, model: Str<'m>, backend: &dyn Backend) -> Str<'m> {
+        let names = self.host.format.dialect.program().is_some_and(|host| host.traits.names_providers);
+        match backend.dialect().program().filter(|_| !names) {
+            Some(program) => Str::trusted(program.bare_model(model.as_escaped())),
+            None => model,
+        }
+    }
+
     /// Facts that the host changes.
     pub(super) fn take_over(&mut self, request: &Request<'_>, input: &Input<'_>) {
         let text = |name: &str| {

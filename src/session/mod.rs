@@ -82,6 +82,7 @@ pub struct Session {
     interrupts: u64,
     /// The run is over at once: what goes to standard error, and the exit code.
     fatal: Option<(String, u8)>,
+    manner: Manner,
     /// The last turn's failure in words, for dialects that say it on standard error.
     failure: Option<String>,
     /// The one value of a turn that failed, where that goes to standard error.
@@ -104,12 +105,22 @@ pub struct Session {
     out: Vec<u8>,
 }
 
+/// Who speaks to the host.
+fn voice(manner: Manner, host: &Host) -> Speaker {
+    let mut voice = Speaker::new(manner);
+    if host.types_answers {
+        voice.asks();
+    }
+    voice
+}
+
 impl Session {
     /// At the beginning.
-    pub fn new(host: Host, backend: Format, timers: Timers, on_ask: OnAsk) -> Self {
+    pub fn new(host: Host, backend: Format, tools: Dialect, timers: Timers, on_ask: OnAsk) -> Self {
         let same = backend == Format::from(host.format.dialect) || host.agent;
         let manner = Manner {
             from: backend.dialect,
+            tools,
             to: if host.watched { Dialect::CANONICAL.into() } else { host.format },
             native_tools: true,
             partial: host.partial || host.watched,
@@ -118,13 +129,10 @@ impl Session {
             agent: host.agent,
             verbose: host.verbose,
         };
-        let mut voice = Speaker::new(manner);
-        if host.types_answers {
-            voice.asks();
-        }
         Self {
             conduct: host.format.dialect.conduct(),
-            voice,
+            voice: voice(manner, &host),
+            manner,
             own: (same && !host.agent).then(|| Speaker::new(manner.of_ours())),
             same,
             asked: Pending::default(),
@@ -165,6 +173,15 @@ impl Session {
             host,
             timers,
             on_ask,
+        }
+    }
+
+    /// Before it has said anything the agent turns out to say lines of another format.
+    pub fn speaks(&mut self, format: Format) {
+        self.manner.from = format.dialect;
+        self.voice = voice(self.manner, &self.host);
+        if self.host.echoes {
+            self.voice.prompt(&self.prompt);
         }
     }
 
@@ -536,7 +553,10 @@ impl Session {
                 if !self.same {
                     // An agent that we let run everything asks us; the host is told the mode that it wanted.
                     let free = PermissionMode::Bypass.name(backend.dialect()).filter(|_| self.host.allows_all);
-                    let mode = session.permission_mode.map(|mode| free.map_or(mode, Str::trusted));
+                    let mode = session.permission_mode.map(|mode| match free {
+                        Some(free) => Str::trusted(free),
+                        None => Str::trusted(self.mode_of(mode, backend).unwrap_or(mode.as_escaped())),
+                    });
                     // What the agent does not say of its session is known to us, who started it.
                     let known = [&self.host.facts.cwd, &self.host.facts.permission_mode].map(|fact| {
                         let mut body = String::new();
@@ -545,6 +565,7 @@ impl Session {
                     });
                     let [cwd, asked] = known.each_ref().map(|fact| Some(Str::trusted(fact)).filter(|fact| !fact.is_empty()));
                     let told = SessionFacts {
+                        model: session.model.map(|model| self.model_of(model, backend)),
                         cwd: session.cwd.or(cwd),
                         permission_mode: mode.or(asked),
                         ..*session

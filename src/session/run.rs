@@ -376,7 +376,10 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
         Said::Ended(_) if ended => {}
         Said::Ended(why) | Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
         Said::Answered => session.prompt_answered(now),
-        Said::Speaks(format) => ears.backend = Listener::to_agent(format, ears.max_line),
+        Said::Speaks(format) => {
+            ears.backend = Listener::to_agent(format, ears.max_line);
+            session.speaks(format);
+        }
         Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {
             session.backend_over(why.map(cut), now);

@@ -80,7 +80,7 @@ impl Scene {
             shutdown: Duration::ZERO,
         };
         Self {
-            session: Session::new(host, Dialect::Claude.into(), timers, OnAsk::Deny),
+            session: Session::new(host, Dialect::Claude.into(), Dialect::Claude, timers, OnAsk::Deny),
             backend: Fake::default(),
             host: Listener::to_host(dialect, 1 << 20),
             agent: Listener::to_agent(Dialect::Claude, 1 << 20),

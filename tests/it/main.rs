@@ -117,6 +117,7 @@ mod run_record;
 mod run_rfc;
 #[cfg(unix)]
 mod run_samples;
+mod run_served;
 #[cfg(target_os = "linux")]
 mod run_terminal;
 #[cfg(unix)]

@@ -45,16 +45,18 @@ const PROGRAMS: [Known; 3] = [
     },
 ];
 
-/// A program that does one of these parts with each start of a turn. One that newer versions of are spoken to in requests knows none.
-fn stage_for(backend: &str, parts: &[Vec<String>]) -> Stage {
-    let older = vec!["warn error: unrecognized subcommand 'app-server'".to_owned(), "exit 2".to_owned()];
-    let first = (backend == "codex").then_some(older);
-    stage(&first.into_iter().chain(parts.iter().cloned()).collect::<Vec<_>>())
+/// A program that does one of these parts with each start of a turn. Newer versions are spoken to in requests, of which this one knows none.
+fn stage_for(parts: &[Vec<String>]) -> Stage {
+    let older = vec!["warn error: unrecognized subcommand".to_owned(), "exit 2".to_owned()];
+    stage(&[&[older], parts].concat())
 }
 
 /// The arguments of each turn.
 fn turns(stage: &Stage) -> Vec<Vec<String>> {
-    starts(stage).into_iter().filter(|args| args != &["app-server"]).collect()
+    let starts = starts(stage);
+    let first = starts[0][0].as_str();
+    assert!(["app-server", "--acp", "acp"].contains(&first), "{starts:?}");
+    starts[1..].to_vec()
 }
 
 fn golden(log: &str) -> String {
@@ -80,7 +82,7 @@ fn contains(args: &[String], words: &[&str]) -> bool {
 fn prompts_are_turns_of_one_session() {
     within(60, async {
         for known in &PROGRAMS {
-            let stage = stage_for(known.backend, &known.logs.map(plays));
+            let stage = stage_for(&known.logs.map(plays));
             let mut host = stage.host("claude", known.backend, &[], CLAUDE);
             host.say(&user("one")).say(&user("two")).close();
             let end = host.end();
@@ -104,7 +106,7 @@ fn a_program_that_dies_in_its_turn_leaves_one_failure_and_the_session() {
     within(60, async {
         for known in &PROGRAMS {
             for end in ["exit 0", "die KILL"] {
-                let stage = stage_for(known.backend, &[begins(known.logs[0], 2, end), plays(known.logs[1])]);
+                let stage = stage_for(&[begins(known.logs[0], 2, end), plays(known.logs[1])]);
                 let mut host = stage.host("claude", known.backend, &[], CLAUDE);
                 host.say(&user("one"));
                 let first = host.until("result");
@@ -126,7 +128,7 @@ fn an_interrupt_ends_the_program_and_what_it_started() {
         for known in &PROGRAMS {
             let mut hangs = begins(known.logs[0], 2, "spawn");
             hangs.extend(["ignore TERM".to_owned(), "hang".to_owned()]);
-            let stage = stage_for(known.backend, &[hangs, plays(known.logs[1])]);
+            let stage = stage_for(&[hangs, plays(known.logs[1])]);
             let mut host = stage.host("claude", known.backend, &[], CLAUDE);
             host.say(&user("one"));
             host.until("system");
@@ -158,7 +160,7 @@ fn the_limit_of_rounds_ends_the_turn_and_its_program() {
             let begun: String = text.split_inclusive('\n').take(lines).collect();
             let begun = scratch.file("begun.jsonl", begun);
             let turn = vec!["read all".to_owned(), format!("file 0 {}", begun.display()), "hang".to_owned()];
-            let stage = stage_for(backend, &[turn]);
+            let stage = stage_for(&[turn]);
             let mut host = stage.host("claude", backend, &[], &[CLAUDE, &["--max-turns", "1"]].concat());
             host.say(&user("one")).close();
             let end = host.end();
@@ -175,14 +177,8 @@ fn the_limit_of_rounds_ends_the_turn_and_its_program() {
 fn opencode_is_told_the_mode_of_permission_in_its_environment() {
     within(60, async {
         for (mode, rules, flag) in [("default", true, false), ("plan", true, false), ("bypassPermissions", false, true)] {
-            let stage = Stage::new::<&str>(&[]);
-            let script = [
-                format!("args {}", stage.path("args").display()),
-                "read all".to_owned(),
-                "env OPENCODE_PERMISSION".to_owned(),
-                format!("file 0 {}", golden("opencode/bash.out.jsonl")),
-            ];
-            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let asks = ["read all", "env OPENCODE_PERMISSION"].map(str::to_owned).to_vec();
+            let stage = stage_for(&[[asks, vec![format!("file 0 {}", golden("opencode/bash.out.jsonl"))]].concat()]);
             let records = stage.path("records").display().to_string();
             let args = [CLAUDE, &["--permission-mode", mode]].concat();
             let mut host = stage.host("claude", "opencode", &["--record", &records], &args);
@@ -193,7 +189,7 @@ fn opencode_is_told_the_mode_of_permission_in_its_environment() {
             let log = files.into_iter().find(|path| path.to_string_lossy().ends_with(".backend.jsonl")).unwrap();
             let heard = std::fs::read_to_string(log).unwrap();
             assert_eq!(heard.contains(r#""bash":"deny""#), rules, "{mode}: {heard}");
-            assert_eq!(starts(&stage)[0].contains(&"--auto".to_owned()), flag, "{mode}");
+            assert_eq!(turns(&stage)[0].contains(&"--auto".to_owned()), flag, "{mode}");
         }
     });
 }
@@ -206,7 +202,7 @@ fn an_error_of_the_api_is_the_outcome() {
             ("gemini", "gemini/e400.out.jsonl"),
             ("opencode", "opencode/e400.out.jsonl"),
         ] {
-            let stage = stage_for(backend, &[[plays(log), vec!["exit 1".to_owned()]].concat()]);
+            let stage = stage_for(&[[plays(log), vec!["exit 1".to_owned()]].concat()]);
             let mut host = stage.host("claude", backend, &[], CLAUDE);
             host.say(&user("one")).close();
             let end = host.end();
@@ -229,7 +225,8 @@ fn a_session_that_is_not_there_is_refused_in_the_host_s_words() {
             ),
             ("opencode", "Error: Session not found"),
         ] {
-            let stage = stage_for(backend, &[vec!["read all".to_owned(), format!("warn {words}"), "exit 1".to_owned()]]);
+            let refuses = vec!["read all".to_owned(), format!("warn {words}"), "exit 1".to_owned()];
+            let stage = stage_for(&[refuses]);
             let args = [CLAUDE, &["--resume", ID]].concat();
             let mut host = stage.host("claude", backend, &[], &args);
             host.say(&user("one")).close();

@@ -33,7 +33,7 @@ pub(crate) static PROGRAM: Program = Program {
     patience: None,
     traits: Traits {
         front: |_| Some(|setup| Box::new(Sessions::new(setup))),
-        client: Some(|launch| Box::new(Conversation::new(launch))),
+        client: Some(|launch, program| Box::new(Conversation::new(launch, program.traits.serves))),
         command: Some("acp"),
         ..Traits::NONE
     },

@@ -182,7 +182,7 @@ impl Encoder {
         if let Some(status) = outcome
             .error
             .or(outcome.text)
-            .and_then(|error| api_error::status(error.as_escaped()))
+            .and_then(|error| api_error::named_status(&error.unescape()))
             .filter(|_| reason == Some("api_error"))
         {
             out.lit(",\"api_error_status\":");

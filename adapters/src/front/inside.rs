@@ -123,6 +123,7 @@ pub(crate) enum Tools {
 pub(crate) fn speaker(from: Dialect, to: Format, tools: Tools) -> Speaker {
     Speaker::new(Manner {
         from,
+        tools: from,
         to,
         native_tools: tools == Tools::Native,
         partial: true,

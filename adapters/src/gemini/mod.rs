@@ -16,6 +16,7 @@ pub(crate) mod recognise;
 mod results;
 #[cfg(feature = "schema")]
 mod schema;
+mod serves;
 mod stats;
 mod tools;
 mod turn;

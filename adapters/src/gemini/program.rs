@@ -2,6 +2,7 @@
 //! stdin, or on both, and nobody is asked for permission.
 
 use super::ends;
+use super::serves::SERVES;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
@@ -54,6 +55,7 @@ pub(crate) static PROGRAM: Program = Program {
         latest: Some("latest"),
         numbers_sessions: true,
         piped: Piped::Before(500),
+        serves: Some(SERVES),
         ..Traits::NONE
     },
     conduct: &GeminiCli,

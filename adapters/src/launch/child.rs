@@ -3,6 +3,7 @@
 use super::flag::{Flag, Means, Shape, Sub};
 use super::program::{Program, Traits};
 use super::{Answerer, Launch, PermissionMode, Resume, Text, servers};
+use crate::client::Serves;
 use crate::codec::Dialect;
 use crate::event::ToolKind;
 use crate::tools::Tools;
@@ -80,17 +81,7 @@ pub enum ArgvError {
 /// # Errors
 /// When a part holds a NUL or is longer than [`MAX_ARG`], and when a program that takes its prompt as an argument has none.
 pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
-    let mut line = Line {
-        program,
-        child: Child {
-            args: program.child.iter().map(|&arg| arg.to_owned()).collect(),
-            files: Vec::new(),
-            unsaid: Vec::new(),
-            variables: Vec::new(),
-            prompt: program.prompt,
-        },
-        own: program.dialect == launch.format.dialect,
-    };
+    let mut line = Line::new(program, program.child, launch);
     line.session(launch)?;
     line.model(launch)?;
     line.permission(launch)?;
@@ -113,6 +104,27 @@ pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
     Ok(line.child)
 }
 
+/// The command line with which we start a program that serves a protocol: what it says is not said there.
+///
+/// # Errors
+/// As those of [`argv`].
+pub fn serving(program: &Program, serves: &Serves, launch: &Launch) -> Result<Child, ArgvError> {
+    let mut line = Line::new(program, serves.child, launch);
+    line.child.variables.extend(serves.variables);
+    for flag in serves.flags {
+        match flag {
+            Means::Model => launch.model.iter().try_for_each(|model| line.value("model", *flag, model))?,
+            Means::Permission => line.mode(launch.permission_or_default())?,
+            Means::AddDir => line.folders(launch)?,
+            Means::Allowed if !launch.allowed_tools.is_empty() => {
+                line.rules("allowed_tools", *flag, &launch.allowed_tools, launch.format.dialect)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(line.child)
+}
+
 struct Line<'p> {
     program: &'p Program,
     child: Child,
@@ -120,7 +132,21 @@ struct Line<'p> {
     own: bool,
 }
 
-impl Line<'_> {
+impl<'p> Line<'p> {
+    fn new(program: &'p Program, words: &[&str], launch: &Launch) -> Self {
+        Self {
+            program,
+            child: Child {
+                args: words.iter().map(|&arg| arg.to_owned()).collect(),
+                files: Vec::new(),
+                unsaid: Vec::new(),
+                variables: Vec::new(),
+                prompt: program.prompt,
+            },
+            own: program.dialect == launch.format.dialect,
+        }
+    }
+
     fn session(&mut self, launch: &Launch) -> Result<(), ArgvError> {
         match &launch.resume {
             Resume::New => {}
@@ -318,13 +344,7 @@ impl Line<'_> {
         {
             self.value("cwd", Means::Cwd, path)?;
         }
-        for path in &launch.add_dirs {
-            if self.program.traits.cuts_at_commas && path.contains(',') {
-                self.unsaid("add_dirs", "this program cuts paths at commas");
-            } else {
-                self.value("add_dirs", Means::AddDir, path)?;
-            }
-        }
+        self.folders(launch)?;
         self.servers(launch)?;
         if launch.strict_mcp {
             self.switch("strict_mcp", Means::StrictMcp)?;
@@ -344,6 +364,17 @@ impl Line<'_> {
                 self.value("agent", Means::Agent, agent)?;
             } else {
                 self.unsaid("agent", "an agent of another program");
+            }
+        }
+        Ok(())
+    }
+
+    fn folders(&mut self, launch: &Launch) -> Result<(), ArgvError> {
+        for path in &launch.add_dirs {
+            if self.program.traits.cuts_at_commas && path.contains(',') {
+                self.unsaid("add_dirs", "this program cuts paths at commas");
+            } else {
+                self.value("add_dirs", Means::AddDir, path)?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ pub(crate) mod tests;
 
 use crate::codec::{Dialect, Format, Mode};
 
-pub use child::{ArgvError, Child, FilePart, MAX_ARG, PromptBy, Unsaid, argv};
+pub use child::{ArgvError, Child, FilePart, MAX_ARG, PromptBy, Unsaid, argv, serving};
 pub use errand::{Answer, Errand, Facts};
 pub(crate) use errand::{not_here, wants_json};
 pub use fill::parse;
@@ -159,6 +159,15 @@ impl Launch {
     /// Whether the host speaks a protocol on stdin; otherwise stdin is at most a prompt.
     pub const fn has_stdin_protocol(&self) -> bool {
         matches!(self.input, InputFormat::StreamJson)
+    }
+
+    /// Whether the host answers questions for permission.
+    pub fn has_answers(&self) -> bool {
+        if self.format.dialect.program().is_some_and(Program::names_answerer) {
+            self.answerer == Answerer::Host
+        } else {
+            self.has_stdin_protocol()
+        }
     }
 
     /// The permission mode, and where the host named none, what the program does then.

@@ -3,7 +3,7 @@
 use super::Launch;
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
-use crate::client::Begin;
+use crate::client::{Begin, Serves};
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
 use crate::front::Open;
@@ -113,6 +113,8 @@ pub struct Traits {
     pub front: fn(&Launch) -> Option<Open>,
     /// Behind us it is spoken to in requests ([`Client`](crate::client::Client)), for as long as a session; the launch says how its host wants it.
     pub client: Option<Begin>,
+    /// The same in a protocol that is nobody's.
+    pub serves: Option<Serves>,
     /// It is not one program but any that speaks its language: behind this word and a colon stands the command that starts one.
     pub command: Option<&'static str>,
     /// What its agent in the Agent Client Protocol calls its own words, in `_meta`.
@@ -155,6 +157,7 @@ impl Traits {
         holds_sessions: false,
         front: |_| None,
         client: None,
+        serves: None,
         command: None,
         extension: None,
         latest: None,
@@ -234,7 +237,17 @@ impl Program {
 
     /// Whether it is spoken to in requests behind a host of this dialect. One of its own reads the lines that it writes, if it writes any.
     pub fn takes_requests(&self, host: Dialect) -> bool {
-        self.traits.client.is_some() && !(self.is_one_turn() && host == self.dialect)
+        self.client().is_some() && !(self.is_one_turn() && host == self.dialect)
+    }
+
+    /// What begins such a conversation with it.
+    pub fn client(&self) -> Option<Begin> {
+        self.traits.client.or_else(|| self.traits.serves?.protocol.program()?.traits.client)
+    }
+
+    /// Whether in such a conversation another mode or model begins with the next turn.
+    pub fn changes_with_turns(&self) -> bool {
+        self.is_one_turn() && self.traits.serves.is_none()
     }
 
     /// Whether its hosts say by a flag who answers its questions; otherwise those answer that speak to it in lines.

@@ -14,6 +14,7 @@ mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
+mod serves;
 mod text;
 mod tools;
 mod turn;

@@ -111,11 +111,16 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Whether a call that is completed has failed.
+pub(super) fn failed(tool: Str<'_>, metadata: Option<Raw<'_>>) -> bool {
+    let exit = metadata.and_then(|metadata| metadata.get("exit")).filter(|exit| !exit.is_null());
+    tool.is(INVALID) || exit.is_some_and(|exit| exit.as_str() != "0")
+}
+
 /// A command that failed is completed all the same, and so is a call of a tool that does not exist.
 fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_>>) -> ResultStatus {
-    let exit = metadata.and_then(|metadata| metadata.get("exit")).filter(|exit| !exit.is_null());
     match completed {
-        true if tool.is(INVALID) || exit.is_some_and(|exit| exit.as_str() != "0") => ResultStatus::Error,
+        true if failed(tool, metadata) => ResultStatus::Error,
         true => ResultStatus::Success,
         false if text.is(ABORTED) => ResultStatus::Canceled,
         false if DENIED.iter().any(|words| text.as_escaped().starts_with(words)) => ResultStatus::Denied,

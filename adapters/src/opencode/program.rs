@@ -1,6 +1,7 @@
 //! The command line of `opencode run`, and how it behaves towards its host: one process is one turn, the prompt stands on the command line, on
 //! stdin, or on both, and nobody is asked for permission.
 
+use super::serves::SERVES;
 use crate::codec::{Dialect, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, OutcomeKind, Request};
@@ -44,6 +45,7 @@ pub(crate) static PROGRAM: Program = Program {
         lines: Some("json"),
         names_providers: true,
         thoughts: Some("--thinking"),
+        serves: Some(SERVES),
         images: &["-f", "--file"],
         // By itself it runs everything in its directory. What it asks about is refused and ends the turn; what is denied is not offered
         // to the model.

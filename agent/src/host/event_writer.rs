@@ -76,6 +76,7 @@ impl EventWriter {
         let format = Format::from(Dialect::Agentglot);
         let speaker = Speaker::new(Manner {
             from: Dialect::Agentglot,
+            tools: Dialect::Agentglot,
             to: format,
             native_tools: false,
             partial: true,

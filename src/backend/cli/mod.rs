@@ -144,6 +144,7 @@ impl Cli {
         let unheard = unused.then(Vec::new);
         let manner = Manner {
             from: host,
+            tools: host,
             to: Format::from(dialect),
             native_tools: true,
             partial: false,

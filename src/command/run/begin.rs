@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::launch::Launch;
+use agentglot_adapters::raw::launch::{Launch, Program};
 
 use super::{Kept, Run};
 use crate::agent::model::names::Models;
@@ -77,7 +77,11 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
                 .with_models(run.models.clone())
                 .keeping_daemons(run.keep_daemons)
                 .patient(run.timers.permission);
-            if !dialect.program().is_some_and(|program| program.takes_requests(launch.format.dialect)) {
+            let takes_requests = |program: &Program| {
+                let in_lines = program.traits.serves.is_some_and(|serves| (serves.in_lines)(launch));
+                program.takes_requests(launch.format.dialect) && !in_lines
+            };
+            if !dialect.program().is_some_and(takes_requests) {
                 return Ok(Box::new(cli));
             }
             let requests = requests(run, *dialect, Start::Program(path.as_deref()), launch, cwd)?;

@@ -79,7 +79,7 @@ pub(super) fn unpanicked(
         record: None,
         page: None,
     };
-    let mut talk = Session::new(host, backend.format(), run.timers, OnAsk::Deny);
+    let mut talk = Session::new(host, backend.format(), backend.dialect(), run.timers, OnAsk::Deny);
     let prompt = launch
         .prompt
         .clone()

@@ -81,7 +81,9 @@ pub(crate) fn typed(stage: &Stage) -> String {
 /// The prompts among it, one behind the other, without requests that it did not know.
 pub(crate) fn prompts(stage: &Stage) -> String {
     let typed = typed(stage);
-    let prompts = typed.lines().filter(|line| !line.starts_with("{\"method\""));
+    let prompts = typed
+        .lines()
+        .filter(|line| !line.starts_with("{\"method\"") && !line.starts_with("{\"jsonrpc\""));
     prompts.flat_map(str::split_whitespace).collect()
 }
 

@@ -3,6 +3,7 @@
 //! The session reads what a recorder would have kept of the conversation, from the request on that opens it; what belongs to the handshake and to
 //! nobody else is left out, and so is what a loaded session says again.
 
+mod change;
 pub(super) mod modes;
 mod open;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use modes::Choice;
@@ -17,17 +19,19 @@ use words::{Dir, say, tell};
 
 use super::facts::Change;
 use super::rpc;
-use crate::client::{Client, Exchange, Wait};
+use crate::client::{Client, Exchange, Serves, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
-use crate::event::{Block, Content, ControlKind, Fields, Input, InputKind, Prompt, Request, Response};
+use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt, Response};
 use crate::json::{Cursor, Raw, Shape, Str};
-use crate::launch::{Launch, PermissionMode, Program};
+use crate::launch::{Launch, Program};
 
 /// A session with an agent.
 #[derive(Debug)]
 pub(super) struct Conversation {
     launch: Launch,
+    /// What is known of the program, where it is not any.
+    serves: Option<Serves>,
     stage: Stage,
     /// The session's id, as the body of a JSON string.
     session: String,
@@ -102,6 +106,8 @@ struct Abilities {
 struct Question {
     /// Its id as it was spelled.
     id: String,
+    /// The call that it is about, as the body of a JSON string.
+    call: String,
     /// The answers to choose from: id and kind, as bodies of JSON strings.
     options: Vec<(String, String)>,
 }
@@ -134,9 +140,10 @@ const CANCELLED: &str = "{\"outcome\":{\"outcome\":\"cancelled\"}}";
 const SHOWN: usize = 200;
 
 impl Conversation {
-    pub(super) fn new(launch: &Launch) -> Self {
+    pub(super) fn new(launch: &Launch, serves: Option<Serves>) -> Self {
         Self {
             launch: launch.clone(),
+            serves,
             stage: Stage::Begins,
             session: String::new(),
             requests: 0,
@@ -223,73 +230,6 @@ impl Conversation {
         self.next(exchange);
     }
 
-    /// The host wants another mode or another model.
-    fn change(&mut self, request: &Request<'_>, fields: Fields<'_>, exchange: &mut Exchange) -> bool {
-        let is_mode = request.kind == ControlKind::SetMode;
-        let word = fields.iter().find(|field| field.key.is(if is_mode { "mode" } else { "model" }));
-        let word = word.and_then(|field| field.value.string()).map(Str::unescape);
-        let (Some(word), Some(id)) = (word, request.id) else { return false };
-        let mode = PermissionMode::from_name(self.launch.format.dialect, &word).filter(|_| is_mode);
-        if self.stage != Stage::Open {
-            // The session begins with it.
-            match mode {
-                Some(mode) => self.launch.permission = Some(mode),
-                None if !is_mode => self.launch.model = Some(word.into_owned()),
-                None => {}
-            }
-            return false;
-        }
-        let (method, params, change) = match mode {
-            Some(mode) => match self.mode_for(mode) {
-                Ok(Some(set)) => set,
-                Ok(None) => return false,
-                Err(why) => return refused(id, &why, exchange),
-            },
-            None if !is_mode && !self.models.is_empty() => self.set_model(&word),
-            None if is_mode => return false,
-            None => return refused(id, "the agent gives no choice of models", exchange),
-        };
-        // The session knows it by the id that the host gave it.
-        let id = format!("\"{}\"", id.as_escaped());
-        tell(Dir::Ours, &rpc::request(&id, method, &params), exchange);
-        self.ask(method, &params, Asked::Host(id, change), exchange);
-        true
-    }
-
-    /// What sets this mode; nothing if what the agent does now comes to the same because its questions are answered for it.
-    fn mode_for(&self, mode: PermissionMode) -> Result<Option<Set>, String> {
-        use PermissionMode::{Ask, Bypass, DontAsk};
-        let asks = || self.modes.of_mode(Ask).filter(|_| matches!(mode, Ask | Bypass | DontAsk));
-        match self.modes.of_mode(mode).or_else(asks) {
-            Some(word) if self.modes.is(word) => Ok(None),
-            Some(word) => {
-                let (method, params) = self.modes.set(("session/set_mode", "modeId"), word);
-                Ok(Some((method, self.in_session(&params), Change::Mode(word.to_owned()))))
-            }
-            None if matches!(mode, Ask | Bypass | DontAsk) => Ok(None),
-            None => Err(format!("the agent has no mode that means {mode:?}")),
-        }
-    }
-
-    fn set_model(&self, plain: &str) -> Set {
-        let mut word = String::new();
-        Str::escape(plain, &mut word);
-        let (method, params) = self.models.set(("session/set_model", "modelId"), &word);
-        (method, self.in_session(&params), Change::Model(word))
-    }
-
-    fn in_session(&self, params: &str) -> String {
-        format!("{{\"sessionId\":\"{}\",{params}}}", self.session)
-    }
-
-    /// The agent has granted it.
-    fn changed(&mut self, change: Change) {
-        match change {
-            Change::Mode(mode) => self.modes.is_now(&mode),
-            Change::Model(model) => self.models.is_now(&model),
-        }
-    }
-
     /// The host answers a question. Returns whether it is one of the agent's.
     fn answered(&mut self, response: &Response<'_>, exchange: &mut Exchange) -> bool {
         let named = |question: &Question| response.id.is_some_and(|id| id.as_escaped() == question.name());
@@ -302,6 +242,16 @@ impl Conversation {
             .and_then(Raw::string);
         let allow = word.is_some_and(|word| word.is("allow") || word.is("approve"));
         reply(&rpc::answer(&question.id, &question.result(allow)), exchange);
+        if !allow && !question.call.is_empty() {
+            // The agent has a word of its own for it, or none; the host is to read what was said.
+            let said = response
+                .body
+                .and_then(|body| body.get("message"))
+                .and_then(Raw::string)
+                .map(Str::as_escaped);
+            let said = said.filter(|text| !text.is_empty()).unwrap_or("The call was not allowed.");
+            tell(Dir::Agents, &words::denied(&self.session, &question.call, said), exchange);
+        }
         true
     }
 
@@ -329,8 +279,10 @@ impl Conversation {
             return say(&rpc::error(id.as_str(), -32602, "there is no such session"), exchange);
         }
         let said = |option: Raw<'_>, name: &str| Some(option.get(name)?.string()?.as_escaped().to_owned());
+        let call = params.get("toolCall");
         let question = Question {
             id: id.as_str().to_owned(),
+            call: call.and_then(|call| said(call, "toolCallId")).unwrap_or_default(),
             options: params
                 .get("options")
                 .into_iter()
@@ -344,8 +296,23 @@ impl Conversation {
         if self.questions.iter().any(|known| known.name() == question.name()) {
             return say(&rpc::error(&question.id, -32600, "a question of this id waits for its answer"), exchange);
         }
+        if let Some(call) = call.filter(|call| self.accepts(*call)) {
+            let call = self.reworded(call.as_str(), Some(call));
+            tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&call)), exchange);
+            return say(&rpc::answer(&question.id, &question.result(true)), exchange);
+        }
+        tell(Dir::Agents, &self.reworded(text, call), exchange);
         self.questions.push(question);
-        tell(Dir::Agents, text, exchange);
+    }
+
+    /// A message about a call as the session is to read it.
+    fn reworded<'m>(&self, text: &'m str, call: Option<Raw<'_>>) -> Cow<'m, str> {
+        let call = call.filter(|call| call.get("toolCallId").is_some());
+        let said = self.serves.zip(call).map(|(serves, call)| (call, (serves.call)(call)));
+        match said.filter(|(_, members)| !members.is_empty()) {
+            Some((call, members)) => Cow::Owned(words::with_members(text, call, &members)),
+            None => Cow::Borrowed(text),
+        }
     }
 
     fn notice(&mut self, text: &str, method: &str, params: Raw<'_>, exchange: &mut Exchange) {
@@ -366,11 +333,15 @@ impl Conversation {
         if let Some(mode) = update.and_then(|update| update.get("currentModeId")).and_then(Raw::string) {
             self.modes.is_now(mode.as_escaped());
         }
+        let kind = update.and_then(|update| update.get("sessionUpdate")).and_then(Raw::string);
+        if self.running.is_none() && self.is_changing() && kind.is_some_and(|kind| kind.is("agent_message_chunk")) {
+            return exchange.notes.push(format!("the agent says of a change: {}", shown(text)));
+        }
         if let Some(update) = update {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
         }
-        tell(Dir::Agents, text, exchange);
+        tell(Dir::Agents, &self.reworded(text, update), exchange);
     }
 
     fn is_ours(&self, params: Raw<'_>) -> bool {
@@ -485,13 +456,6 @@ impl Client for Conversation {
 fn reply(message: &str, exchange: &mut Exchange) {
     say(message, exchange);
     tell(Dir::Ours, message, exchange);
-}
-
-/// Refuses what the host wants in the agent's name.
-fn refused(id: Str<'_>, why: &str, exchange: &mut Exchange) -> bool {
-    let id = format!("\"{}\"", id.as_escaped());
-    tell(Dir::Agents, &rpc::error(&id, -32602, why), exchange);
-    true
 }
 
 /// The beginning of a text, in quotes.

@@ -65,6 +65,11 @@ impl Choice {
         }
     }
 
+    /// What is chosen.
+    pub(super) fn current(&self) -> &str {
+        &self.current
+    }
+
     pub(super) fn is(&self, word: &str) -> bool {
         self.current == word
     }
@@ -72,6 +77,19 @@ impl Choice {
     /// Whether there is anything to choose from.
     pub(super) const fn is_empty(&self) -> bool {
         self.words.is_empty()
+    }
+
+    /// What the agent calls the one that its host calls so: names may stand behind that of a provider, and then the one that is chosen
+    /// already counts first.
+    pub(super) fn named<'a>(&'a self, name: &'a str) -> &'a str {
+        let of = |word: &&String| word.rsplit_once('/').is_some_and(|(_, bare)| bare == name);
+        let provider = self.current.rsplit_once('/').map_or("", |(provider, _)| provider);
+        let ours = |word: &&String| word.strip_prefix(provider).is_some_and(|rest| rest.strip_prefix('/') == Some(name));
+        if self.words.iter().any(|word| word == name) {
+            return name;
+        }
+        let found = self.words.iter().find(ours).or_else(|| self.words.iter().find(of));
+        found.map_or(name, String::as_str)
     }
 
     /// The mode that means this one.

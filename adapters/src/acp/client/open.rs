@@ -156,9 +156,10 @@ impl Conversation {
 
     fn not_found(&mut self, code: Option<i64>, why: &str, exchange: &mut Exchange) {
         let known = ["not found", "no conversation", "unknown session"];
+        let known = known.iter().chain(self.serves.iter().flat_map(|serves| serves.unknown));
         let says = why.to_ascii_lowercase();
         let why = match &self.launch.resume {
-            Resume::Session(id) if code == Some(NOTHING) || known.iter().any(|words| says.contains(words)) => {
+            Resume::Session(id) if code == Some(NOTHING) || known.into_iter().any(|words| says.contains(words)) => {
                 ArgError::no_session(self.launch.format.dialect, id).text.trim_end().to_owned()
             }
             _ => format!("the agent does not go on with the session: {why}"),
@@ -194,7 +195,7 @@ impl Conversation {
                 exchange
                     .notes
                     .push(format!("the agent gives no choice of models: it is not told {model:?}"));
-            } else if !self.models.is(&model) && self.can.own.is_none() {
+            } else if !self.models.is(self.models.named(&model)) && self.can.own.is_none() {
                 let (method, params, change) = self.set_model(&model);
                 let message = self.ask(method, &params, Asked::Set(change), exchange);
                 tell(Dir::Ours, &message, exchange);

@@ -1,3 +1,5 @@
+mod program;
+
 use super::*;
 use crate::event::{At, Field, Kind, Media, OutcomeKind, PromptSource, ResultStatus};
 use crate::launch::Resume;
@@ -23,7 +25,7 @@ impl Scene {
         asked.cwd = Some("/w".to_owned());
         launch(&mut asked);
         let mut scene = Self {
-            talk: Conversation::new(&asked),
+            talk: Conversation::new(&asked, None),
             listener: Listener::to_agent(Dialect::Acp, 1 << 20),
             events: Vec::new(),
             over: None,
@@ -297,7 +299,7 @@ fn modes_and_models_are_set_in_the_agents_words() {
     assert_eq!(scene.events, ["answers host-1 true", "session /w m-1 yolo"]);
     // What it lacks is refused; what its host answers for it is no matter of the agent's.
     scene.events.clear();
-    assert_eq!(scene.requests(ControlKind::SetMode, "mode", "acceptEdits"), (true, String::new()));
+    assert_eq!(scene.requests(ControlKind::SetMode, "mode", "auto"), (true, String::new()));
     assert_eq!(scene.events, ["answers host-1 false"]);
     assert_eq!(scene.requests(ControlKind::SetMode, "mode", "default"), {
         let said = "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/set_mode\",\"params\":{\"sessionId\":\"s-1\",\"modeId\":\"default\"}}\n";

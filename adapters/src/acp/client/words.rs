@@ -1,7 +1,7 @@
 //! What is said to an agent, as JSON.
 
 use super::super::lines;
-use crate::client::Exchange;
+use crate::client::{Exchange, Member};
 use crate::conduct::quoted;
 use crate::event::{Block, Content};
 use crate::json::{Out, Raw, Shape, Str};
@@ -40,6 +40,34 @@ pub(super) fn tell(dir: Dir, message: &str, exchange: &mut Exchange) {
 pub(super) fn say(message: &str, exchange: &mut Exchange) {
     exchange.program.extend_from_slice(message.as_bytes());
     exchange.program.push(b'\n');
+}
+
+/// A message with other members in a part of it, which is one of its objects.
+pub(super) fn with_members(text: &str, part: Raw<'_>, members: &[Member]) -> String {
+    let kept = part.members().filter(|(name, _)| !members.iter().any(|(member, _)| name.is(member)));
+    let kept = kept.map(|(name, value)| format!("\"{}\":{}", name.as_escaped(), value.as_str()));
+    let new = members.iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value.as_ref()?)));
+    let whole = format!("{{{}}}", kept.chain(new).collect::<Vec<_>>().join(","));
+    // It is a slice of the message.
+    let at = part.as_str().as_ptr() as usize - text.as_ptr() as usize;
+    [&text[..at], &whole, &text[at + part.as_str().len()..]].concat()
+}
+
+/// A call that a question is about, as the agent would say it without asking.
+pub(super) fn update(session: &str, call: Raw<'_>) -> String {
+    let told = with_members(call.as_str(), call, &[("sessionUpdate", Some("\"tool_call_update\"".to_owned()))]);
+    updated(session, &told)
+}
+
+fn updated(session: &str, update: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"{session}\",\"update\":{update}}}}}")
+}
+
+/// What the agent would say of a call that was not allowed, for this reason.
+pub(super) fn denied(session: &str, call: &str, why: &str) -> String {
+    let content = format!("[{{\"type\":\"content\",\"content\":{{\"type\":\"text\",\"text\":\"{why}\"}}}}]");
+    let update = format!("{{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"{call}\",\"status\":\"failed\",\"content\":{content}}}");
+    updated(session, &update)
 }
 
 /// What an error says.

@@ -3,6 +3,8 @@
 mod args;
 mod read_result;
 
+pub(super) use read_result::report;
+
 use crate::event::{DetailShape, ToolKind, ToolResult};
 use crate::json::Str;
 use crate::tools::result::Answer;
@@ -54,7 +56,7 @@ pub(crate) static TOOLS: Tools = Tools {
     reshapes: |kind| matches!(kind, ToolKind::Read | ToolKind::Shell),
     texts: Texts {
         file: read_result::file,
-        report: read_result::report,
+        report,
         created: read_result::created,
         ..Texts::PLAIN
     },

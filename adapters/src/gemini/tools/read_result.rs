@@ -32,7 +32,7 @@ pub(super) fn created(text: &str) -> Option<bool> {
 
 /// `Output: …`, then what there is to say of `Error`, `Exit Code`, `Signal`, `Background PIDs`, `Process Group PGID`; newer versions put
 /// `<untrusted_context>` around it.
-pub(super) fn report(text: Str<'_>) -> Option<Report<'_>> {
+pub(in crate::gemini) fn report(text: Str<'_>) -> Option<Report<'_>> {
     let body = text.as_escaped();
     let body = body.strip_prefix("<untrusted_context>\\n").unwrap_or(body);
     let body = body.strip_suffix("\\n</untrusted_context>").unwrap_or(body);

@@ -16,13 +16,13 @@ use crate::codec::{Dialect, Format};
 use crate::conduct::{quoted, text};
 use crate::event::{ControlKind, Fields, Input, InputKind, Request};
 use crate::json::{Raw, Shape, Str, on_one_line};
-use crate::launch::{ArgError, Launch, PermissionMode, Resume};
+use crate::launch::{ArgError, Launch, PermissionMode, Program, Resume};
 pub(super) use answers::{FORM, approves};
 use answers::{Question, answer, question};
 use opening::Opening;
 
 /// The host's side, at the beginning of a session.
-pub(in crate::codex) fn client(launch: &Launch) -> Box<dyn Client> {
+pub(in crate::codex) fn client(launch: &Launch, _: &'static Program) -> Box<dyn Client> {
     Box::new(AppServer::new(launch))
 }
 

@@ -1,0 +1,131 @@
+//! What is done for agents that lack something, and for programs of which more is known than of any agent.
+
+use super::*;
+
+/// An agent has a word of its own for it, or says nothing; and what it says later of the call is no second result.
+#[test]
+fn a_call_that_the_host_denies_has_the_hosts_words_as_its_result() {
+    let mut scene = Scene::open();
+    scene.prompts("x");
+    scene.asks("0");
+    let mut exchange = Exchange::default();
+    let response = Response {
+        id: Some(Str::trusted("0")),
+        ok: true,
+        body: Some(Raw::trusted(r#"{"behavior":"deny","message":"not \"now\""}"#)),
+        error: None,
+    };
+    let input = Input {
+        origin: crate::event::Origin::default(),
+        kind: InputKind::Response(&response),
+        fields: &[],
+    };
+    assert!(scene.talk.input(&input, &mut exchange));
+    let told = String::from_utf8(exchange.session).unwrap();
+    assert!(
+        told.contains(r#""toolCallId":"c-1","status":"failed","content":[{"type":"content","content":{"type":"text","text":"not \"now\""}}]"#),
+        "{told}"
+    );
+    let mut scene = Scene::open();
+    scene.prompts("x");
+    scene.asks("0");
+    scene.permits("0", r#"{"behavior":"deny"}"#);
+    scene.updates(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c-1","status":"failed","rawOutput":"refused"}"#);
+    let results: Vec<_> = scene.events.iter().filter(|event| event.starts_with("result")).collect();
+    assert_eq!(results, ["result Denied"]);
+}
+
+#[test]
+fn changes_of_files_are_allowed_for_an_agent_that_has_no_mode_for_it() {
+    let mut scene = Scene::open();
+    let (taken, said) = scene.requests(ControlKind::SetMode, "mode", "acceptEdits");
+    assert_eq!((taken, said.as_str()), (true, ""));
+    assert_eq!(scene.events, ["answers host-1 true", "session /w m-1 default"]);
+    scene.prompts("x");
+    let options = r#""options":[{"optionId":"yes","kind":"allow_once"}]"#;
+    for (call, allowed) in [
+        (r#""kind":"edit","locations":[{"path":"/w/a/b"}]"#, true),
+        (r#""kind":"edit","locations":[{"path":"/w/a"},{"path":"/etc/passwd"}]"#, false),
+        (r#""kind":"edit","locations":[{"path":"/w/../etc/passwd"}]"#, false),
+        (r#""kind":"edit","locations":[{"path":"/wide/a"}]"#, false),
+        (r#""kind":"edit","locations":[]"#, false),
+        (r#""kind":"execute","locations":[{"path":"/w"}]"#, false),
+    ] {
+        scene.events.clear();
+        let said = scene.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{{"sessionId":"s-1","toolCall":{{"toolCallId":"c",{call}}},{options}}}}}"#
+        ));
+        let asked = scene.events.iter().any(|event| event.starts_with("asks"));
+        assert_eq!(
+            (said.contains("\"optionId\":\"yes\""), asked),
+            (allowed, !allowed),
+            "{call}: {:?}",
+            scene.events
+        );
+        scene.permits("7", r#"{"behavior":"deny"}"#);
+    }
+}
+
+#[test]
+fn a_model_is_known_without_the_name_of_its_provider() {
+    let models = r#"{"sessionId":"s-1","configOptions":[{"id":"model","category":"model","currentValue":"b/m-1","options":[{"value":"a/m-1"},{"value":"a/m-2"},{"value":"b/m-1"},{"value":"b/m-2"},{"value":"c/m-3"}]}]}"#;
+    for (name, word) in [
+        ("m-2", Some("b/m-2")),
+        ("a/m-2", Some("a/m-2")),
+        ("m-3", Some("c/m-3")),
+        ("m-9", Some("m-9")),
+        ("m-1", None),
+    ] {
+        let (mut scene, _) = Scene::new(|launch| launch.model = Some(name.to_owned()));
+        scene.answers(0, GREETED);
+        let said = scene.answers(1, models);
+        let wanted = word.map(|word| format!("\"value\":\"{word}\""));
+        assert!(wanted.as_ref().map_or(said.is_empty(), |wanted| said.contains(wanted)), "{name}: {said}");
+    }
+}
+
+#[test]
+fn what_an_agent_says_of_a_change_is_no_turn() {
+    let mut scene = Scene::open();
+    scene.requests(ControlKind::SetMode, "mode", "plan");
+    scene.updates(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE] plan"}}"#);
+    assert!(scene.events.is_empty(), "{:?}", scene.events);
+    assert_eq!(scene.notes.len(), 1);
+    scene.answers(2, "{}");
+    assert_eq!(scene.events, ["answers host-1 true", "session /w m-1 plan"]);
+}
+
+/// A program of which more is known than of any agent.
+#[test]
+fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
+    let serves = Serves {
+        protocol: Dialect::Acp,
+        child: &[],
+        flags: &[],
+        variables: &[],
+        settings: None,
+        unknown: &["never heard of it"],
+        in_lines: |_| false,
+        call: |said| {
+            let name = said.get("title").map(|title| title.as_str().to_owned());
+            vec![("name", name), ("rawInput", None)]
+        },
+    };
+    let mut scene = Scene::open();
+    scene.talk.serves = Some(serves);
+    let mut exchange = Exchange::default();
+    let update = r#"{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"do","rawInput":{"a":1}},"sessionId":"s-1"}}"#;
+    scene.talk.hear(update.as_bytes(), &mut exchange);
+    let told = String::from_utf8(exchange.session).unwrap();
+    assert_eq!(
+        told,
+        r#"{"dir":"a2c","msg":{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"do","name":"do"},"sessionId":"s-1"}}}"#
+            .to_owned()
+            + "\n"
+    );
+    let (mut scene, _) = Scene::new(|launch| launch.resume = Resume::Session(UNKNOWN.to_owned()));
+    scene.talk.serves = Some(serves);
+    scene.answers(0, GREETED);
+    scene.refuses(1, -32603, "Never heard of it");
+    assert!(scene.over.unwrap().contains("No conversation found"));
+}

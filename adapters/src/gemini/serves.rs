@@ -1,0 +1,134 @@
+//! Gemini CLI as an agent of the Agent Client Protocol (`gemini --acp`): what it says there of a call otherwise than others do. It says neither tool
+//! nor arguments, but shows what they come to.
+
+use super::tools::report;
+use crate::client::{Member, Serves};
+use crate::codec::Dialect;
+use crate::json::{Raw, Str};
+use crate::launch::{Means, Resume};
+
+pub(super) const SERVES: Serves = Serves {
+    protocol: Dialect::Acp,
+    // What a command prints is told of in this mode only: it is for a terminal otherwise.
+    child: &["--acp", "--skip-trust", "--debug"],
+    flags: &[Means::Model, Means::Permission, Means::Allowed, Means::AddDir],
+    variables: &[],
+    settings: None,
+    unknown: &["invalid session identifier", "no previous sessions found"],
+    // A session that it loads in the minute in which it began it writes over; and it does not say which is the latest.
+    in_lines: |launch| launch.resume == Resume::Latest || launch.resume != Resume::New && !launch.has_answers(),
+    call,
+};
+
+/// Of an id `NAME__NAME_TIME_N` the beginning is the tool's name. Ids that the model gives say none; then the kind does, for commands.
+fn call(said: Raw<'_>) -> Vec<Member> {
+    let text = |name: &str| said.get(name).and_then(Raw::string);
+    let id = text("toolCallId").map_or("", Str::as_escaped);
+    let mut ends = id.match_indices("__").map(|(at, _)| at);
+    let tool = match ends.find(|&at| id[at + 2..].starts_with(&id[..at])) {
+        Some(at) => &id[..at],
+        None if text("kind").is_some_and(|kind| kind.is("execute")) => SHELL,
+        None => return Vec::new(),
+    };
+    let mut members = vec![("name", Some(format!("\"{tool}\"")))];
+    let content = || said.get("content").into_iter().flat_map(Raw::elements);
+    let diff = content().find(|part| part.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("diff")));
+    let value = |of: Option<Raw<'_>>, name: &str| {
+        of.and_then(|of| of.get(name))
+            .filter(|value| !value.is_null())
+            .map_or("\"\"", Raw::as_str)
+            .to_owned()
+    };
+    let place = said.get("locations").and_then(|places| places.elements().next());
+    let is_over = text("status").is_some_and(|status| status.is("completed"));
+    let input = match tool {
+        SHELL => text("title").map(|title| format!("{{\"command\":\"{}\"}}", title.as_escaped())),
+        WRITE if diff.is_some() => Some(format!(
+            "{{\"file_path\":{},\"content\":{}}}",
+            value(diff, "path"),
+            value(diff, "newText")
+        )),
+        // The whole file before and after: which words were meant is not said.
+        REPLACE if diff.is_some() => {
+            let (path, old, new) = (value(diff, "path"), value(diff, "oldText"), value(diff, "newText"));
+            Some(format!("{{\"file_path\":{path},\"old_string\":{old},\"new_string\":{new}}}"))
+        }
+        // They are known when the file has been changed.
+        WRITE | REPLACE if !is_over => {
+            members.push(("status", Some("\"pending\"".to_owned())));
+            None
+        }
+        "read_file" if place.is_some() => Some(format!("{{\"file_path\":{}}}", value(place, "path"))),
+        "list_directory" if place.is_some() => Some(format!("{{\"dir_path\":{}}}", value(place, "path"))),
+        _ => None,
+    };
+    members.extend(input.map(|input| ("rawInput", Some(input))));
+    // A command that failed is completed all the same.
+    let printed = content().find_map(|part| part.get("content")?.get("text")?.string()).and_then(report);
+    if is_over && tool == SHELL && printed.is_some_and(|(_, _, code)| code != Some(0)) {
+        members.push(("status", Some("\"failed\"".to_owned())));
+    }
+    members
+}
+
+const SHELL: &str = "run_shell_command";
+const WRITE: &str = "write_file";
+const REPLACE: &str = "replace";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(call: &str) -> Vec<(&'static str, String)> {
+        let members = super::call(Raw::trusted(call));
+        members.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect()
+    }
+
+    fn has(members: &[(&str, String)], name: &str) -> Option<String> {
+        members.iter().find(|(member, _)| *member == name).map(|(_, value)| value.clone())
+    }
+
+    #[test]
+    fn a_call_has_the_tool_of_its_id_and_the_arguments_that_it_shows() {
+        let diff = r#"[{"type":"diff","path":"/w/a","oldText":"x\n","newText":"y\n"}]"#;
+        for (tool, more, input) in [
+            (SHELL, r#""title":"ls \"a\"""#, r#"{"command":"ls \"a\""}"#),
+            (WRITE, &format!(r#""content":{diff}"#), r#"{"file_path":"/w/a","content":"y\n"}"#),
+            (
+                REPLACE,
+                &format!(r#""content":{diff}"#),
+                r#"{"file_path":"/w/a","old_string":"x\n","new_string":"y\n"}"#,
+            ),
+            ("read_file", r#""locations":[{"path":"/w/a"}]"#, r#"{"file_path":"/w/a"}"#),
+        ] {
+            let members = said(&format!(r#"{{"toolCallId":"{tool}__{tool}_1_0","status":"in_progress",{more}}}"#));
+            assert_eq!(has(&members, "name"), Some(format!("\"{tool}\"")));
+            assert_eq!(has(&members, "rawInput").as_deref(), Some(input));
+            assert_eq!(has(&members, "status"), None);
+        }
+    }
+
+    /// It is told when it is over, with its arguments.
+    #[test]
+    fn an_edit_that_nobody_was_asked_about_waits_for_what_it_has_changed() {
+        let members = said(r#"{"toolCallId":"write_file__write_file_1_0","status":"in_progress","content":[],"locations":[{"path":"/w/a"}]}"#);
+        assert_eq!(has(&members, "status").as_deref(), Some("\"pending\""));
+        assert_eq!(has(&members, "rawInput"), None);
+    }
+
+    #[test]
+    fn a_command_that_ends_with_another_code_than_0_has_failed() {
+        for (text, status) in [
+            (r"Output: a\nExit Code: 3\nProcess Group PGID: 1", Some("\"failed\"")),
+            (r"Output: a\nProcess Group PGID: 1", None),
+            ("anything", None),
+        ] {
+            let content = format!(r#"[{{"type":"content","content":{{"type":"text","text":"{text}"}}}}]"#);
+            let members = said(&format!(
+                r#"{{"toolCallId":"given","kind":"execute","status":"completed","title":"x","content":{content}}}"#
+            ));
+            assert_eq!(has(&members, "status").as_deref(), status, "{text}");
+            assert_eq!(has(&members, "name").as_deref(), Some("\"run_shell_command\""));
+        }
+    }
+}
