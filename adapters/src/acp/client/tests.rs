@@ -1,8 +1,8 @@
 mod program;
 
 use super::*;
-use crate::event::{At, Field, Kind, Media, OutcomeKind, PromptSource, ResultStatus};
-use crate::launch::Resume;
+use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, ResultStatus};
+use crate::launch::{PermissionMode, Resume};
 use crate::live::{Heard, Listener};
 
 /// A conversation, and what the session has read of it.
