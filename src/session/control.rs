@@ -186,11 +186,11 @@ impl Session {
     /// What the host calls a mode of a program that says it in the words of a protocol. One that it wanted, and for want of which the program asks,
     /// is the mode.
     pub(super) fn mode_of(&self, mode: Str<'_>, backend: &dyn Backend) -> Option<&'static str> {
-        use PermissionMode::{AcceptEdits, Ask, DontAsk};
+        use PermissionMode::{AcceptEdits, Ask, Bypass, DontAsk};
         let (host, protocol) = (self.host.format.dialect, backend.format().dialect);
         let meant = PermissionMode::from_name(protocol, &mode.unescape()).filter(|_| protocol != backend.dialect())?;
         let wanted = PermissionMode::from_name(host, &self.host.facts.permission_mode);
-        let is_so = wanted.filter(|wanted| meant == Ask && matches!(wanted, AcceptEdits | DontAsk));
+        let is_so = wanted.filter(|wanted| meant == Ask && matches!(wanted, AcceptEdits | Bypass | DontAsk));
         is_so.unwrap_or(meant).name(host)
     }
 

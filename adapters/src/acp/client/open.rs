@@ -120,7 +120,7 @@ impl Conversation {
             Str::escape(session, &mut self.session);
             params.push_str(&format!("\"sessionId\":\"{}\",", self.session));
         }
-        params.push_str(&words::opening(&self.launch, &self.can, &mut exchange.notes));
+        params.push_str(&words::opening(&self.launch, &self.can, self.serves.as_ref(), &mut exchange.notes));
         params.push('}');
         let message = self.ask(method, &params, Asked::Open(method), exchange);
         tell(Dir::Ours, &message, exchange);

@@ -1,11 +1,11 @@
 //! What is said to an agent, as JSON.
 
 use super::super::lines;
-use crate::client::{Exchange, Member};
+use crate::client::{Exchange, Member, Serves};
 use crate::conduct::quoted;
 use crate::event::{Block, Content};
 use crate::json::{Out, Raw, Shape, Str};
-use crate::launch::{Launch, ServerWords, Text, merged_servers};
+use crate::launch::{Launch, Means, ServerWords, Text, merged_servers};
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: i64 = 1;
@@ -90,7 +90,7 @@ pub(super) fn block(block: Block<'_>) -> Option<(bool, String)> {
 }
 
 /// The members of a request that opens a session, behind its id: folder, servers, more folders, and what only some agents read.
-pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<String>) -> String {
+pub(super) fn opening(launch: &Launch, can: &super::Abilities, serves: Option<&Serves>, notes: &mut Vec<String>) -> String {
     let mut params = format!("\"cwd\":{},\"mcpServers\":[", quoted(launch.cwd.as_deref().unwrap_or("/")));
     params.push_str(&servers(launch, can, notes).join(","));
     params.push(']');
@@ -98,12 +98,23 @@ pub(super) fn opening(launch: &Launch, can: &super::Abilities, notes: &mut Vec<S
         if can.folders {
             let folders: Vec<String> = launch.add_dirs.iter().map(|folder| quoted(folder)).collect();
             params.push_str(&format!(",\"additionalDirectories\":[{}]", folders.join(",")));
-        } else {
+        } else if !serves.is_some_and(|serves| serves.flags.contains(&Means::AddDir)) {
             notes.push("the agent works in one folder: those that the host adds are not told".to_owned());
         }
     }
-    params.push_str(&meta(launch, can));
+    // Programs that are known do not read such words.
+    if serves.is_none() {
+        params.push_str(&meta(launch, can));
+    }
+    let said = |text: &Option<Text>| text.as_ref().is_some_and(|text| !matches!(text, Text::Here(text) if text.is_empty()));
+    let known = serves.is_some();
     let unsaid = [
+        (known && (said(&launch.system.replace) || said(&launch.system.append)), "system"),
+        (known && launch.agents.is_some(), "agents"),
+        (
+            known && launch.setting_sources.as_ref().is_some_and(|sources| !sources.is_empty()),
+            "setting_sources",
+        ),
         (launch.json_schema.is_some(), "json_schema"),
         (launch.settings.is_some(), "settings"),
         (launch.max_budget_usd.is_some(), "max_budget_usd"),

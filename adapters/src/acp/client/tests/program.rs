@@ -123,9 +123,14 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
             .to_owned()
             + "\n"
     );
-    let (mut scene, _) = Scene::new(|launch| launch.resume = Resume::Session(UNKNOWN.to_owned()));
+    let (mut scene, _) = Scene::new(|launch| {
+        launch.resume = Resume::Session(UNKNOWN.to_owned());
+        launch.system.append = Some(crate::launch::Text::Here("Be brief.".to_owned()));
+    });
     scene.talk.serves = Some(serves);
-    scene.answers(0, GREETED);
+    let said = scene.answers(0, GREETED);
+    assert!(!said.contains("_meta"), "{said}");
+    assert!(scene.notes.iter().any(|note| note.contains("`system`")), "{:?}", scene.notes);
     scene.refuses(1, -32603, "Never heard of it");
     assert!(scene.over.unwrap().contains("No conversation found"));
 }
