@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use crate::codec::{Dialect, Format};
 use crate::event::Input;
 use crate::json::Raw;
-use crate::launch::{Launch, Means, Program};
+use crate::launch::{Launch, Means, PermissionMode, Program};
 
 /// The host's side of such a protocol, for one session.
 pub trait Client: Debug {
@@ -38,6 +38,11 @@ pub trait Client: Debug {
 
     /// How many bytes of what the host said wait here.
     fn queued(&self) -> usize;
+
+    /// What came of a [`Deed`] of this number. Each is told once, whatever became of it.
+    fn done(&mut self, number: u64, done: Result<Done, Undone>, exchange: &mut Exchange) {
+        let _ = (number, done, exchange);
+    }
 }
 
 /// Begins such a conversation with a program, as a launch wants it.
@@ -87,4 +92,111 @@ pub struct Exchange {
     pub over: Option<String>,
     /// What nobody is told but our log.
     pub notes: Vec<String>,
+    /// What the program wants done here, in this order.
+    pub deeds: Vec<Deed>,
+}
+
+/// Something that the program does not do itself, but wants done by its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// The number under which it is told what came of it.
+    pub number: u64,
+    /// What is to be done.
+    pub act: Act,
+    /// The host has been asked about just this, and allows it.
+    pub permitted: bool,
+    /// The permission mode that the host wants.
+    pub mode: PermissionMode,
+}
+
+/// What is to be done. Paths are as the program wrote them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Read a text.
+    Read {
+        /// The file.
+        path: String,
+        /// The first line, from 1.
+        line: Option<u64>,
+        /// How many lines.
+        limit: Option<u64>,
+    },
+    /// Write a text as a whole.
+    Write {
+        /// The file.
+        path: String,
+        /// The text.
+        content: String,
+    },
+    /// Run a command in a terminal.
+    Start(Start),
+    /// Say what the command of this terminal has written, and whether it has ended.
+    Output(String),
+    /// Wait until it has.
+    Wait(String),
+    /// End it.
+    Kill(String),
+    /// End it, and forget the terminal.
+    Release(String),
+}
+
+/// A command for a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// For a shell.
+    pub command: String,
+    /// The same as people and rules are told it: with the variables that may change what it does.
+    pub shown: String,
+    /// Variables that it gets besides the usual ones.
+    pub env: Vec<(String, String)>,
+    /// Where; in the session's folder if this is `None`.
+    pub folder: Option<String>,
+    /// How many of the last bytes of its output are kept.
+    pub keep: Option<u64>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// Just that.
+    Nothing,
+    /// A text was read.
+    Text(String),
+    /// A command runs in the terminal of this id.
+    Started(String),
+    /// What a command has written.
+    Output {
+        /// The end of it.
+        text: String,
+        /// There was more before that.
+        cut: bool,
+        /// How it ended, if it has.
+        exit: Option<Exit>,
+    },
+    /// A command has ended.
+    Ended(Exit),
+}
+
+/// How a command ended: by itself, by a signal, or nobody knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// The signal that ended it, by its name.
+    pub signal: Option<String>,
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// The host has to be asked first. It is wanted once more, as permitted, if that is allowed.
+    AskHost,
+    /// There is no such thing.
+    Missing(String),
+    /// It makes no sense.
+    Wrong(String),
+    /// It may not be.
+    Refused(String),
+    /// It went wrong.
+    Failed(String),
 }

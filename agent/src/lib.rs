@@ -26,6 +26,7 @@ pub mod store;
 pub mod telemetry;
 pub mod tools;
 mod turn;
+pub mod workplace;
 pub mod workspace;
 
 use std::cell::{Cell, RefCell};

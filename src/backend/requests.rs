@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
-use crate::adapters::raw::client::{Begin, Client, Exchange, Wait};
+use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
@@ -18,6 +18,7 @@ use crate::adapters::raw::json::Str;
 use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
 use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
+use crate::agent::workplace::{Means, Workplace};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::{Backend, Said, end, with_word};
 use crate::child::{Child, Environment, Plan};
@@ -56,9 +57,13 @@ pub struct Requests {
     timers: Timers,
     /// What the host's names of models are called here.
     models: BTreeMap<String, String>,
-    /// Daemons of its tools live on.
-    keeps_daemons: bool,
+    /// What it has done by us; none before it wants something.
+    workplace: Option<Workplace>,
+    means: Means,
 }
+
+/// Above this many bytes that the program has not taken, it is given no more files and outputs.
+const UNREAD: usize = 64 << 20;
 
 /// What is to be started: the program of a vendor, or any that speaks its protocol, as a command line.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +130,11 @@ impl Requests {
             waits: None,
             timers: Timers::default(),
             models: BTreeMap::new(),
-            keeps_daemons: false,
+            workplace: None,
+            means: Means {
+                pass_env: pass.to_vec(),
+                ..Means::default()
+            },
         })
     }
 
@@ -139,10 +148,10 @@ impl Requests {
         self
     }
 
-    /// Lets what its tools start in sessions of their own live on.
+    /// How what it wants done by us is done.
     #[must_use]
-    pub const fn keeping_daemons(mut self, keeps: bool) -> Self {
-        self.keeps_daemons = keeps;
+    pub fn with_means(mut self, means: Means) -> Self {
+        self.means = means;
         self
     }
 
@@ -219,7 +228,7 @@ impl Requests {
         let plan = Plan {
             env,
             cwd: Some(self.cwd.clone()),
-            keeps_daemons: self.keeps_daemons,
+            keeps_daemons: self.means.keeps_daemons,
             ..Plan::new(&self.program)
         };
         Child::start(plan.args(args)).map_err(|error| error.to_string())
@@ -243,9 +252,30 @@ impl Requests {
             tracing::warn!("{}: {}", self.program.display(), crate::io::visible(&note));
         }
         self.over = self.over.take().or(exchange.over);
+        for deed in exchange.deeds {
+            self.begin(deed);
+        }
         let now = self.client.waits();
         if self.waits.map(|(wait, _)| wait) != now {
             self.waits = now.map(|wait| (wait, Instant::now()));
+        }
+    }
+
+    /// The program wants something done.
+    fn begin(&mut self, deed: Deed) {
+        let number = deed.number;
+        let unread = self.child.as_ref().map_or(0, Child::queued);
+        if unread > UNREAD && matches!(deed.act, Act::Read { .. } | Act::Output(_)) {
+            let why = format!("{unread} bytes wait to be read already");
+            return self.converse(|client, exchange| client.done(number, Err(Undone::Failed(why)), exchange));
+        }
+        let workplace = match self.workplace.take() {
+            Some(workplace) => Ok(workplace),
+            None => Workplace::new(&self.launch, &self.cwd, &self.means),
+        };
+        match workplace {
+            Ok(workplace) => self.workplace.insert(workplace).begin(deed),
+            Err(why) => self.converse(|client, exchange| client.done(number, Err(Undone::Failed(why)), exchange)),
         }
     }
 
@@ -370,8 +400,19 @@ impl Backend for Requests {
                 return std::future::pending().await;
             };
             let due = self.due();
+            let workplace = &mut self.workplace;
+            let done = async {
+                match workplace {
+                    Some(workplace) => workplace.next().await,
+                    None => std::future::pending().await,
+                }
+            };
             let read = tokio::select! {
                 biased;
+                (number, done) = done => {
+                    self.converse(|client, exchange| client.done(number, done, exchange));
+                    continue;
+                }
                 read = child.read(&mut self.room) => read.unwrap_or(0),
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                     self.converse(|client, exchange| client.late(exchange));
@@ -399,7 +440,12 @@ impl Backend for Requests {
     }
 
     async fn stop(&mut self, dismissed: bool) {
-        end(self.child.take(), dismissed).await;
+        let commands = async {
+            if let Some(workplace) = &self.workplace {
+                workplace.end().await;
+            }
+        };
+        tokio::join!(end(self.child.take(), dismissed), commands);
     }
 }
 

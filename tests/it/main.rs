@@ -88,6 +88,8 @@ mod run_acp;
 #[cfg(target_os = "linux")]
 mod run_acp_agent;
 #[cfg(target_os = "linux")]
+mod run_acp_deeds;
+#[cfg(target_os = "linux")]
 mod run_acp_faults;
 #[cfg(unix)]
 mod run_asks;

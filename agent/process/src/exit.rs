@@ -15,6 +15,14 @@ impl Exit {
         matches!(self, Self::Code(0))
     }
 
+    /// The name of the signal that ended it, if it is one whose number is the same everywhere.
+    pub const fn signal(self) -> Option<&'static str> {
+        match self {
+            Self::Code(_) => None,
+            Self::Signal(number) => name(number),
+        }
+    }
+
     /// The exit code as shells tell it: 128 and the number for a signal.
     pub const fn code(self) -> i32 {
         match self {
@@ -91,6 +99,7 @@ mod tests {
         assert_eq!(Exit::Code(3).to_string(), "ended with exit code 3");
         assert_eq!(Exit::Signal(9).to_string(), "was ended by signal 9 (SIGKILL)");
         assert_eq!(Exit::Signal(9).code(), 137);
+        assert_eq!((Exit::Signal(9).signal(), Exit::Code(9).signal()), (Some("SIGKILL"), None));
         assert!(Exit::Code(0).is_success() && !Exit::Signal(0).is_success());
     }
 }

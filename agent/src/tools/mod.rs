@@ -21,6 +21,7 @@ pub mod seen;
 pub mod shell;
 #[cfg(feature = "symbols")]
 pub mod symbols;
+pub mod terminals;
 pub mod text;
 pub mod todo;
 mod tool;

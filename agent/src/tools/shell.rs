@@ -28,7 +28,7 @@ use agentglot_process::mark;
 use agentglot_process::{Exit, FAMILY, Watcher, sweep};
 
 pub(crate) mod follow;
-mod kept;
+pub(crate) mod kept;
 pub(crate) mod process;
 /// How long a command may take: what the call asks for in milliseconds, up to a limit, or what is usual. At least one millisecond, for a
 /// time-out of nothing would end everything at once.
@@ -90,6 +90,8 @@ pub struct Order<'a> {
     pub command: &'a str,
     /// Where; if `None`, in the session's [folder](Commands::folder).
     pub folder: Option<&'a Path>,
+    /// Variables that it gets besides those of the session.
+    pub env: &'a [(String, String)],
     /// The folder that the command ends in becomes the session's, if it is in the workspace.
     pub moves: bool,
     /// How long it may take.
@@ -109,6 +111,7 @@ impl<'a> Order<'a> {
         Self {
             command,
             folder: None,
+            env: &[],
             moves: false,
             timeout: Some(Duration::from_secs(120)),
             merged: false,

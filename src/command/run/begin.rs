@@ -11,6 +11,7 @@ use crate::agent::model::names::Models;
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
+use crate::agent::workplace::Means;
 use crate::agent::{Parts, mcp};
 use crate::backend::agent::Builtin;
 use crate::backend::choice::Choice;
@@ -94,7 +95,12 @@ fn requests(run: &Run, dialect: Dialect, start: Start<'_>, launch: &Launch, cwd:
     let requests = Requests::new(dialect, start, launch, cwd, &run.pass_env)?;
     Ok(requests
         .with_models(run.models.clone())
-        .keeping_daemons(run.keep_daemons)
+        .with_means(Means {
+            limits: run.limits,
+            confine_commands: run.confine_commands,
+            keeps_daemons: run.keep_daemons,
+            pass_env: run.pass_env.clone(),
+        })
         .within(run.timers, run.max_line))
 }
 

@@ -19,7 +19,10 @@ impl Conversation {
         if self.stage != Stage::Open {
             // The session begins with it.
             match mode {
-                Some(mode) => self.launch.permission = Some(mode),
+                Some(mode) => {
+                    self.launch.permission = Some(mode);
+                    self.mode = mode;
+                }
                 None if !is_mode => self.launch.model = Some(word.into_owned()),
                 None => {}
             }
@@ -27,13 +30,10 @@ impl Conversation {
         }
         let (method, params, change) = match mode {
             Some(mode) => match self.mode_for(mode) {
-                Ok(set) => {
-                    self.launch.permission = Some(mode);
-                    match set {
-                        Some(set) => set,
-                        None if self.modes.is_empty() => return false,
-                        None => return self.is_so(id, exchange),
-                    }
+                Ok(Some(set)) => set,
+                Ok(None) => {
+                    self.mode = mode;
+                    return !self.modes.is_empty() && self.is_so(id, exchange);
                 }
                 Err(why) => return refused(id, &why, exchange),
             },
@@ -44,7 +44,7 @@ impl Conversation {
         // The session knows it by the id that the host gave it.
         let id = format!("\"{}\"", id.as_escaped());
         tell(Dir::Ours, &rpc::request(&id, method, &params), exchange);
-        self.ask(method, &params, Asked::Host(id, change), exchange);
+        self.ask(method, &params, Asked::Host(id, change, mode), exchange);
         true
     }
 
@@ -65,7 +65,7 @@ impl Conversation {
 
     /// Whether a question is about a change of files that the mode allows and the agent, which has no such mode, asks about.
     pub(super) fn accepts(&self, call: Raw<'_>) -> bool {
-        let accepts = self.launch.permission == Some(PermissionMode::AcceptEdits) && self.modes.of_mode(PermissionMode::AcceptEdits).is_none();
+        let accepts = self.mode == PermissionMode::AcceptEdits && self.modes.of_mode(PermissionMode::AcceptEdits).is_none();
         if !accepts || call.get("kind").and_then(Raw::string).is_none_or(|kind| !kind.is("edit")) {
             return false;
         }

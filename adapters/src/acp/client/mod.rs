@@ -4,8 +4,11 @@
 //! nobody else is left out, and so is what a loaded session says again.
 
 mod change;
+mod deeds;
+mod grants;
 pub(super) mod modes;
 mod open;
+mod questions;
 mod words;
 
 #[cfg(test)]
@@ -14,17 +17,19 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
+use deeds::Deeds;
 use modes::Choice;
+use questions::Question;
 use words::{Dir, say, tell};
 
 use super::facts::Change;
 use super::rpc;
-use crate::client::{Client, Exchange, Serves, Wait};
+use crate::client::{Client, Done, Exchange, Serves, Undone, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
-use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt, Response};
-use crate::json::{Cursor, Raw, Shape, Str};
-use crate::launch::{Launch, Program};
+use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt};
+use crate::json::{Cursor, Raw, Shape};
+use crate::launch::{Launch, PermissionMode, Program};
 
 /// A session with an agent.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub(super) struct Conversation {
     asked: BTreeMap<u64, Asked>,
     /// What the agent has asked and the host has not answered.
     questions: Vec<Question>,
+    /// What it wants done by us.
+    deeds: Deeds,
     /// Prompts that the agent was not told yet.
     waiting: VecDeque<Vec<(bool, String)>>,
     /// The prompt that the agent answers, by its number.
@@ -48,6 +55,8 @@ pub(super) struct Conversation {
     /// The host does not want the turn that runs, or is the next to run.
     stops: bool,
     can: Abilities,
+    /// How freely tools may run, as the host wants it.
+    mode: PermissionMode,
     modes: Choice,
     models: Choice,
 }
@@ -75,8 +84,8 @@ enum Asked {
     /// At the beginning: another mode, another model.
     Set(Change),
     Prompt,
-    /// The same for the host, under the id that it gave it, as JSON.
-    Host(String, Change),
+    /// The same for the host, under the id that it gave it, as JSON, and the mode that it wants, if it is one.
+    Host(String, Change, Option<PermissionMode>),
 }
 
 /// A request that changes a session, its parameters, and what they change.
@@ -101,41 +110,6 @@ struct Abilities {
     ways: Vec<String>,
 }
 
-/// A question for permission.
-#[derive(Debug)]
-struct Question {
-    /// Its id as it was spelled.
-    id: String,
-    /// The call that it is about, as the body of a JSON string.
-    call: String,
-    /// The answers to choose from: id and kind, as bodies of JSON strings.
-    options: Vec<(String, String)>,
-}
-
-impl Question {
-    /// Its id as the host knows it.
-    fn name(&self) -> &str {
-        self.id.trim_matches('"')
-    }
-
-    /// What is answered: the option that says no more than this.
-    fn result(&self, allow: bool) -> String {
-        let kinds = if allow {
-            ["allow_once", "allow_always"]
-        } else {
-            ["reject_once", "reject_always"]
-        };
-        let of = |kind: &str| self.options.iter().find(|(_, known)| known == kind);
-        match kinds.into_iter().find_map(of) {
-            Some((option, _)) => format!("{{\"outcome\":{{\"outcome\":\"selected\",\"optionId\":\"{option}\"}}}}"),
-            None => CANCELLED.to_owned(),
-        }
-    }
-}
-
-/// What is answered to a question whose turn the host does not want any more.
-const CANCELLED: &str = "{\"outcome\":{\"outcome\":\"cancelled\"}}";
-
 /// So much of a line that is no message is told.
 const SHOWN: usize = 200;
 
@@ -149,6 +123,8 @@ impl Conversation {
             requests: 0,
             asked: BTreeMap::new(),
             questions: Vec::new(),
+            deeds: Deeds::default(),
+            mode: launch.permission_or_default(),
             waiting: VecDeque::new(),
             running: None,
             stops: false,
@@ -198,9 +174,7 @@ impl Conversation {
 
     /// Stops the turn that runs, or the next one if none runs yet.
     fn stop(&mut self, exchange: &mut Exchange) {
-        for question in std::mem::take(&mut self.questions) {
-            reply(&rpc::answer(&question.id, CANCELLED), exchange);
-        }
+        self.cancel_questions(exchange);
         self.stops = self.running.is_some() || !self.waiting.is_empty();
         if self.running.is_some() {
             let params = format!("{{\"sessionId\":\"{}\"}}", self.session);
@@ -230,31 +204,6 @@ impl Conversation {
         self.next(exchange);
     }
 
-    /// The host answers a question. Returns whether it is one of the agent's.
-    fn answered(&mut self, response: &Response<'_>, exchange: &mut Exchange) -> bool {
-        let named = |question: &Question| response.id.is_some_and(|id| id.as_escaped() == question.name());
-        let Some(at) = self.questions.iter().position(named) else { return false };
-        let question = self.questions.remove(at);
-        let word = response
-            .body
-            .filter(|_| response.ok)
-            .and_then(|body| body.get("behavior"))
-            .and_then(Raw::string);
-        let allow = word.is_some_and(|word| word.is("allow") || word.is("approve"));
-        reply(&rpc::answer(&question.id, &question.result(allow)), exchange);
-        if !allow && !question.call.is_empty() {
-            // The agent has a word of its own for it, or none; the host is to read what was said.
-            let said = response
-                .body
-                .and_then(|body| body.get("message"))
-                .and_then(Raw::string)
-                .map(Str::as_escaped);
-            let said = said.filter(|text| !text.is_empty()).unwrap_or("The call was not allowed.");
-            tell(Dir::Agents, &words::denied(&self.session, &question.call, said), exchange);
-        }
-        true
-    }
-
     fn message(&mut self, text: &str, message: Raw<'_>, exchange: &mut Exchange) {
         let params = message.get("params").unwrap_or(Raw::trusted("{}"));
         let id = message.get("id").filter(|id| !id.is_null());
@@ -267,42 +216,6 @@ impl Conversation {
             },
             (None, None) => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
         }
-    }
-
-    /// The agent asks something.
-    fn asks(&mut self, text: &str, method: &str, id: Raw<'_>, params: Raw<'_>, exchange: &mut Exchange) {
-        if method != "session/request_permission" {
-            exchange.notes.push(format!("the agent asks for {method:?}, which was not offered"));
-            return say(&rpc::error(id.as_str(), -32601, &format!("Method not found: {method}")), exchange);
-        }
-        if self.stage != Stage::Open || !self.is_ours(params) {
-            return say(&rpc::error(id.as_str(), -32602, "there is no such session"), exchange);
-        }
-        let said = |option: Raw<'_>, name: &str| Some(option.get(name)?.string()?.as_escaped().to_owned());
-        let call = params.get("toolCall");
-        let question = Question {
-            id: id.as_str().to_owned(),
-            call: call.and_then(|call| said(call, "toolCallId")).unwrap_or_default(),
-            options: params
-                .get("options")
-                .into_iter()
-                .flat_map(Raw::elements)
-                .filter_map(|option| Some((said(option, "optionId")?, said(option, "kind")?)))
-                .collect(),
-        };
-        if self.stops {
-            return say(&rpc::answer(&question.id, CANCELLED), exchange);
-        }
-        if self.questions.iter().any(|known| known.name() == question.name()) {
-            return say(&rpc::error(&question.id, -32600, "a question of this id waits for its answer"), exchange);
-        }
-        if let Some(call) = call.filter(|call| self.accepts(*call)) {
-            let call = self.reworded(call.as_str(), Some(call));
-            tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&call)), exchange);
-            return say(&rpc::answer(&question.id, &question.result(true)), exchange);
-        }
-        tell(Dir::Agents, &self.reworded(text, call), exchange);
-        self.questions.push(question);
     }
 
     /// A message about a call as the session is to read it.
@@ -318,12 +231,7 @@ impl Conversation {
     fn notice(&mut self, text: &str, method: &str, params: Raw<'_>, exchange: &mut Exchange) {
         if method == "$/cancel_request" {
             let name = params.get("requestId").map_or("", Raw::as_str);
-            let Some(at) = self.questions.iter().position(|question| question.id == name) else {
-                return;
-            };
-            let question = self.questions.remove(at);
-            say(&rpc::error(&question.id, -32800, "Request cancelled"), exchange);
-            return tell(Dir::Agents, text, exchange);
+            return self.taken_back(text, name, exchange);
         }
         // What comes earlier was said in another process, or is about no session.
         if self.stage == Stage::Begins || !self.is_ours(params) {
@@ -340,8 +248,20 @@ impl Conversation {
         if let Some(update) = update {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
+            self.deeds.grants.hear(update);
+            if update.get("currentModeId").or_else(|| update.get("configOptions")).is_some() {
+                self.leave_plan();
+            }
         }
         tell(Dir::Agents, &self.reworded(text, update), exchange);
+    }
+
+    /// An agent that plans no longer, whatever brought it there, asks; what goes further only the host can want.
+    fn leave_plan(&mut self) {
+        let plans = self.modes.of_mode(PermissionMode::Plan).is_none_or(|plan| self.modes.is(plan));
+        if self.mode == PermissionMode::Plan && self.stage == Stage::Open && !plans {
+            self.mode = PermissionMode::Ask;
+        }
     }
 
     fn is_ours(&self, params: Raw<'_>) -> bool {
@@ -358,19 +278,17 @@ impl Conversation {
                 if self.running == Some(number) {
                     self.running = None;
                     self.stops = false;
-                    // No answer of the host's counts any more.
-                    for question in std::mem::take(&mut self.questions) {
-                        say(&rpc::answer(&question.id, CANCELLED), exchange);
-                    }
+                    self.forget_questions(exchange);
                 }
                 tell(Dir::Agents, text, exchange);
                 self.next(exchange);
             }
-            Asked::Host(id, change) => {
+            Asked::Host(id, change, mode) => {
                 let message = match error {
                     Some(error) => rpc::error(&id, -32602, &words::said(error)),
                     None => {
                         self.changed(change);
+                        self.mode = mode.unwrap_or(self.mode);
                         rpc::answer(&id, result.as_str())
                     }
                 };
@@ -449,6 +367,10 @@ impl Client for Conversation {
 
     fn queued(&self) -> usize {
         self.waiting.iter().flatten().map(|(_, block)| block.len()).sum()
+    }
+
+    fn done(&mut self, number: u64, done: Result<Done, Undone>, exchange: &mut Exchange) {
+        self.deeds.done(number, done, &self.session, self.stops, exchange);
     }
 }
 

@@ -51,6 +51,7 @@ impl Conversation {
     /// Nothing will come of this session, for this reason.
     pub(super) fn end(&mut self, why: String, exchange: &mut Exchange) {
         self.stage = Stage::Over;
+        self.deeds.end();
         exchange.over = Some(why);
     }
 

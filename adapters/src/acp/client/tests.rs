@@ -1,7 +1,9 @@
+mod deeds;
 mod program;
 
 use super::*;
-use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, ResultStatus};
+use crate::client::Deed;
+use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, Response, ResultStatus};
 use crate::launch::{PermissionMode, Resume};
 use crate::live::{Heard, Listener};
 
@@ -12,6 +14,7 @@ struct Scene {
     events: Vec<String>,
     over: Option<String>,
     notes: Vec<String>,
+    deeds: Vec<Deed>,
 }
 
 const UNKNOWN: &str = "11111111-2222-4333-8444-555555555555";
@@ -30,6 +33,7 @@ impl Scene {
             events: Vec::new(),
             over: None,
             notes: Vec::new(),
+            deeds: Vec::new(),
         };
         let said = scene.with(|talk, exchange| talk.begin(exchange));
         (scene, said)
@@ -57,6 +61,7 @@ impl Scene {
         });
         self.over = self.over.take().or(exchange.over);
         self.notes.extend(exchange.notes);
+        self.deeds.extend(exchange.deeds);
         String::from_utf8(exchange.program).unwrap()
     }
 
@@ -366,7 +371,7 @@ fn the_latest_session_is_the_one_that_was_written_last() {
 #[test]
 fn what_nobody_offered_is_refused_and_what_makes_no_sense_is_told() {
     let mut scene = Scene::open();
-    let refused = scene.hears(r#"{"jsonrpc":"2.0","id":"q","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}"#);
+    let refused = scene.hears(r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?"}}"#);
     assert!(refused.starts_with(r#"{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"#), "{refused}");
     for line in [
         "no json",

@@ -10,9 +10,9 @@ use crate::launch::{Launch, Means, ServerWords, Text, merged_servers};
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: i64 = 1;
 
-/// What is said of us in the handshake. Files and commands are the agent's own business.
+/// What is said of us in the handshake.
 pub(super) const GREETING: &str = concat!(
-    "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false},",
+    "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,\"writeTextFile\":true},\"terminal\":true},",
     "\"clientInfo\":{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"",
     env!("CARGO_PKG_VERSION"),
     "\"}}"

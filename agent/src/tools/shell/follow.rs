@@ -82,7 +82,9 @@ impl Running {
             None
         };
         let more = note.as_ref().map(|note| note.variables(commands)).unwrap_or_default();
-        let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let own = order.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        // Ours come last, and hold.
+        let more: Vec<(&str, &str)> = own.chain(more.iter().map(|(name, value)| (*name, value.as_str()))).collect();
         let command = order.command;
         let (mut follow, streams) = Follow::new(order)?;
         let mut process = Process::start(commands, command, &folder, &more, streams)?;

@@ -64,7 +64,7 @@ impl Kept {
 }
 
 /// Without the beginning of a character at the end.
-fn whole_end(bytes: &[u8]) -> &[u8] {
+pub(crate) fn whole_end(bytes: &[u8]) -> &[u8] {
     let from = bytes.len().saturating_sub(3);
     for (at, &byte) in bytes.iter().enumerate().skip(from).rev() {
         let length = match byte {
@@ -80,7 +80,7 @@ fn whole_end(bytes: &[u8]) -> &[u8] {
 }
 
 /// Without the end of a character at the beginning.
-fn whole_start(bytes: &[u8]) -> &[u8] {
+pub(crate) fn whole_start(bytes: &[u8]) -> &[u8] {
     let skip = bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count();
     &bytes[skip..]
 }

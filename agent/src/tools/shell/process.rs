@@ -61,6 +61,7 @@ impl Process {
             .current_dir(folder)
             .env_clear()
             .envs(commands.environment().iter().map(|(name, value)| (name, value)))
+            .envs(more.iter().copied())
             // `cd` leads where permissions think that it does.
             .env_remove("CDPATH");
         child
@@ -70,7 +71,6 @@ impl Process {
         if let Some(traceparent) = crate::telemetry::traceparent() {
             child.env("TRACEPARENT", traceparent);
         }
-        child.envs(more.iter().copied());
         if let Some(rules) = commands.rules()? {
             rules.apply(&mut child);
         }

@@ -1,0 +1,105 @@
+//! What an agent wants done by us, and who is asked.
+
+use super::*;
+use crate::client::Act;
+
+impl Scene {
+    fn wants(&mut self, id: u64, method: &str, params: &str) -> String {
+        let said = self.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"sessionId":"s-1",{params}}}}}"#
+        ));
+        if self.deeds.is_empty() { said } else { String::new() }
+    }
+
+    fn done(&mut self, number: u64, done: Result<Done, Undone>) -> String {
+        self.with(|talk, exchange| talk.done(number, done, exchange))
+    }
+}
+
+#[test]
+fn what_an_agent_wants_done_is_done_under_its_number() {
+    let mut scene = Scene::open();
+    assert!(scene.wants(7, "fs/read_text_file", r#""path":"/w/a\"b","line":2"#).is_empty());
+    let deed = scene.deeds.pop().unwrap();
+    let path = "/w/a\"b".to_owned();
+    assert_eq!(
+        deed.act,
+        Act::Read {
+            path,
+            line: Some(2),
+            limit: None
+        }
+    );
+    assert_eq!((deed.permitted, deed.mode), (false, PermissionMode::Ask));
+    let again = scene.hears(r#"{"jsonrpc":"2.0","id":7,"method":"terminal/kill","params":{"sessionId":"s-1","terminalId":"t"}}"#);
+    assert!(again.contains("-32600"), "{again}");
+    let said = scene.done(deed.number, Ok(Done::Text("x\n".to_owned())));
+    assert_eq!(said, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":\"x\\n\"}}\n");
+    assert_eq!(scene.done(deed.number, Ok(Done::Nothing)), "", "once");
+    assert!(scene.events.is_empty());
+    // What is taken back is answered, and what comes of it is nobody's business.
+    scene.wants(8, "terminal/wait_for_exit", r#""terminalId":"t""#);
+    let deed = scene.deeds.pop().unwrap();
+    let said = scene.hears(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":8}}"#);
+    assert!(said.contains("-32800"), "{said}");
+    assert_eq!(scene.done(deed.number, Ok(Done::Nothing)), "");
+}
+
+#[test]
+fn the_host_is_asked_about_a_deed_once() {
+    let mut scene = Scene::open();
+    scene.prompts("x");
+    scene.events.clear();
+    for (id, body, code) in [(20, r#"{"behavior":"allow"}"#, None), (21, r#"{"behavior":"deny"}"#, Some("-32603"))] {
+        scene.wants(id, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
+        let first = scene.deeds.pop().unwrap();
+        assert_eq!(scene.done(first.number, Err(Undone::AskHost)), "");
+        let question = format!("agentglot-{}", first.number);
+        assert!(
+            scene.events.iter().any(|event| event.starts_with(&format!("asks {question}"))),
+            "{:?}",
+            scene.events
+        );
+        let (taken, said) = scene.permits(&question, body);
+        assert!(taken);
+        assert!(!scene.permits(&question, body).0, "once");
+        match code {
+            Some(code) => assert!(said.contains(code) && scene.deeds.is_empty(), "{said}"),
+            None => {
+                let deed = scene.deeds.pop().unwrap();
+                assert_eq!((deed.number, deed.permitted), (first.number, true));
+                assert!(scene.done(deed.number, Ok(Done::Nothing)).contains("\"result\":{}"));
+            }
+        }
+    }
+    // A question that is open when the agent takes its request back is taken back from the host.
+    scene.wants(22, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
+    let number = scene.deeds.pop().unwrap().number;
+    scene.done(number, Err(Undone::AskHost));
+    scene.hears(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":22}}"#);
+    assert_eq!(scene.events.last().unwrap(), &format!("withdraws agentglot-{number}"));
+}
+
+#[test]
+fn an_agent_that_plans_no_longer_asks_and_no_more_than_that() {
+    let (mut scene, _) = Scene::new(|launch| launch.permission = Some(PermissionMode::Plan));
+    scene.answers(0, GREETED);
+    scene.answers(1, OPENED);
+    // Not what it was before the mode was set.
+    scene.updates(r#"{"sessionUpdate":"current_mode_update","currentModeId":"default"}"#);
+    scene.answers(2, "{}");
+    let mode = |scene: &mut Scene| {
+        scene.wants(30, "terminal/create", r#""command":"ls""#);
+        let deed = scene.deeds.pop().unwrap();
+        scene.done(deed.number, Ok(Done::Nothing));
+        deed.mode
+    };
+    assert_eq!(mode(&mut scene), PermissionMode::Plan);
+    scene.updates(r#"{"sessionUpdate":"current_mode_update","currentModeId":"yolo"}"#);
+    assert_eq!(mode(&mut scene), PermissionMode::Ask);
+    // What the host wants counts as soon as it holds.
+    scene.requests(ControlKind::SetMode, "mode", "plan");
+    assert_eq!(mode(&mut scene), PermissionMode::Ask);
+    scene.answers(3, "{}");
+    assert_eq!(mode(&mut scene), PermissionMode::Plan);
+}
