@@ -27,6 +27,8 @@ pub(super) struct Deeds {
     open: BTreeMap<u64, Open>,
     /// What the host has allowed the agent to do.
     pub(super) grants: Grants,
+    /// What the agent was last told that commands have written, by terminals.
+    outputs: BTreeMap<String, String>,
 }
 
 #[derive(Debug)]
@@ -169,6 +171,26 @@ impl Deeds {
         self.open.insert(self.count, Open { id, act, asks: Asks::No });
     }
 
+    /// The agent speaks of a call. Of one that is over and shows terminals of ours, the session is told what they have shown: nobody else knows.
+    pub(super) fn hear(&mut self, update: Raw<'_>, session: &str, exchange: &mut Exchange) {
+        self.grants.hear(update);
+        let shown = self.grants.end(update);
+        let text: String = shown.iter().filter_map(|id| self.outputs.get(id).map(String::as_str)).collect();
+        if let Some(call) = update.get("toolCallId").filter(|_| !text.is_empty()) {
+            let meta = format!("{{\"terminal_output_delta\":{{\"data\":{}}}}}", quoted(&text));
+            let update = format!(
+                "{{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":{},\"_meta\":{meta}}}",
+                call.as_str()
+            );
+            let params = format!("{{\"sessionId\":\"{session}\",\"update\":{update}}}");
+            tell(
+                Dir::Agents,
+                &format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{params}}}"),
+                exchange,
+            );
+        }
+    }
+
     /// What came of one.
     pub(super) fn done(&mut self, number: u64, done: Result<Done, Undone>, session: &str, stops: bool, exchange: &mut Exchange) {
         let Some(open) = self.open.get_mut(&number) else { return };
@@ -178,6 +200,12 @@ impl Deeds {
         }
         let Some(open) = self.open.remove(&number) else { return };
         let message = answer(&open.id, &done);
+        if let (Act::Output(terminal), Ok(Done::Output { text, .. })) = (&open.act, &done) {
+            self.outputs.insert(terminal.clone(), text.clone());
+            if self.outputs.len() > MOST {
+                self.outputs.pop_first();
+            }
+        }
         if open.asks == Asks::Allowed {
             let result = match &done {
                 Ok(Done::Started(terminal)) => Ok(format!("It runs in the terminal {terminal}; what it writes is the agent's to read.")),
@@ -225,6 +253,7 @@ impl Deeds {
     /// The turn is not wanted any more, or over: nobody is asked, and what was allowed in it counts no longer.
     pub(super) fn stop(&mut self, exchange: &mut Exchange) {
         self.grants.clear();
+        self.outputs.clear();
         let asked = |open: &mut Open| open.asks == Asks::Now;
         for (_, open) in self.open.extract_if(.., |_, open| asked(open)) {
             say(&rpc::error(&open.id, -32800, "Request cancelled"), exchange);

@@ -48,6 +48,8 @@ struct Call {
     input: String,
     diff: String,
     place: String,
+    /// What it shows, by ids.
+    terminals: Vec<String>,
 }
 
 /// What was allowed.
@@ -98,15 +100,23 @@ impl Grants {
         let is_diff = |part: &Raw<'_>| part.get("type").and_then(Raw::string).is_some_and(|word| word.is("diff"));
         if let Some(shown) = said.get("content").filter(|list| list.shape() == Some(Shape::Array)) {
             call.diff = shown.elements().find(is_diff).and_then(path).unwrap_or_default();
+            let terminals = shown.elements().filter_map(|part| part.get("terminalId")?.string());
+            call.terminals = terminals.map(|id| id.unescape().into_owned()).collect();
         }
         if let Some(place) = said.get("locations").and_then(|list| list.elements().next()).and_then(path) {
             call.place = place;
         }
-        let over = text("status").is_some_and(|status| ["completed", "failed", "cancelled"].iter().any(|word| status.is(word)));
-        if over {
-            self.calls.remove(id.as_escaped());
-            self.given.retain(|grant| grant.call != id.as_escaped());
-        }
+    }
+
+    /// If a call is over with what is said here, nothing is allowed with it any more. Gives the terminals that it shows.
+    pub(super) fn end(&mut self, said: Raw<'_>) -> Vec<String> {
+        let is_over = |status: Str<'_>| ["completed", "failed", "cancelled"].iter().any(|word| status.is(word));
+        let over = said.get("status").and_then(Raw::string).is_some_and(is_over);
+        let Some(id) = said.get("toolCallId").and_then(Raw::string).filter(|_| over) else {
+            return Vec::new();
+        };
+        self.given.retain(|grant| grant.call != id.as_escaped());
+        self.calls.remove(id.as_escaped()).map_or_else(Vec::new, |call| call.terminals)
     }
 
     /// What is allowed with the call of a question, as far as the question says it.

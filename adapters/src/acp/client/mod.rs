@@ -248,7 +248,7 @@ impl Conversation {
         if let Some(update) = update {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
-            self.deeds.grants.hear(update);
+            self.deeds.hear(update, &self.session, exchange);
             if update.get("currentModeId").or_else(|| update.get("configOptions")).is_some() {
                 self.leave_plan();
             }

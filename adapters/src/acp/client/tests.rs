@@ -15,6 +15,8 @@ struct Scene {
     over: Option<String>,
     notes: Vec<String>,
     deeds: Vec<Deed>,
+    /// The texts of results.
+    results: Vec<String>,
 }
 
 const UNKNOWN: &str = "11111111-2222-4333-8444-555555555555";
@@ -34,6 +36,7 @@ impl Scene {
             over: None,
             notes: Vec::new(),
             deeds: Vec::new(),
+            results: Vec::new(),
         };
         let said = scene.with(|talk, exchange| talk.begin(exchange));
         (scene, said)
@@ -53,9 +56,14 @@ impl Scene {
     fn with<R>(&mut self, deal: impl FnOnce(&mut Conversation, &mut Exchange) -> R) -> String {
         let mut exchange = Exchange::default();
         deal(&mut self.talk, &mut exchange);
-        let events = &mut self.events;
+        let (events, results) = (&mut self.events, &mut self.results);
         self.listener.feed(&exchange.session, &mut |heard| match heard {
-            Heard::Event(event) => events.push(told(&event.kind)),
+            Heard::Event(event) => {
+                if let Kind::ToolResult(result) = event.kind {
+                    results.push(result.content.texts().map(|text| text.unescape().into_owned()).collect());
+                }
+                events.push(told(&event.kind));
+            }
             Heard::Input(_) => {}
             Heard::Damaged { why, .. } => panic!("the session cannot read it: {why}"),
         });

@@ -103,3 +103,26 @@ fn an_agent_that_plans_no_longer_asks_and_no_more_than_that() {
     scene.answers(3, "{}");
     assert_eq!(mode(&mut scene), PermissionMode::Plan);
 }
+
+#[test]
+fn what_a_terminal_has_shown_is_told_with_the_call_that_shows_it() {
+    let mut scene = Scene::open();
+    scene.prompts("x");
+    scene.updates(r#"{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","title":"ls","status":"in_progress","content":[{"type":"terminal","terminalId":"t"}]}"#);
+    scene.wants(30, "terminal/output", r#""terminalId":"t""#);
+    let number = scene.deeds.pop().unwrap().number;
+    let shown = Done::Output {
+        text: "a \"file\"\n".to_owned(),
+        cut: false,
+        exit: None,
+    };
+    scene.done(number, Ok(shown));
+    scene.results.clear();
+    scene.updates(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}"#);
+    assert_eq!(scene.results, ["a \"file\"\n"]);
+    // Terminals of its own are its own business.
+    scene.updates(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"d","kind":"execute","status":"completed","content":[{"type":"terminal","terminalId":"own"}]}"#,
+    );
+    assert_eq!(scene.results.last().unwrap(), "");
+}
