@@ -1,23 +1,24 @@
 //! A program in which one host has many sessions ([`Front`]): the host's two pipes, a process of our own for each session, the clock and the
 //! signals, all served at the same time.
 
+mod kept;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 use std::pin::pin;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Open, Setup, Wait, inside};
 use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch, Program};
 use agentglot_adapters::raw::live::{Heard, Listener};
+use kept::{Keeper, Said, lines_of};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::agent::persona;
-use crate::agent::store::{Shelf, Summary, own_root};
+use crate::agent::store::own_root;
+use crate::backend::choice::Choice;
 use crate::child::{Child, Environment, Plan, Steps, leftover};
 use crate::command::run::{Run, clock};
 use crate::io::{Console, visible};
@@ -40,6 +41,14 @@ enum Came {
     Bytes(Vec<u8>),
     /// It has ended by itself, for this reason.
     Over(String),
+}
+
+/// What was looked up about sessions of before.
+enum Found {
+    /// What was said in this one.
+    Said(String, Result<Option<Said>, String>),
+    /// Those that this request asks for.
+    List(String, Vec<Listed>),
 }
 
 /// The program of a session.
@@ -65,7 +74,10 @@ struct Server<'r> {
     /// The host is held back; since then, or since the clocks were last looked at.
     held: Option<Instant>,
     /// Where sessions are kept.
-    shelf: Shelf,
+    keeper: Keeper,
+    found: mpsc::UnboundedSender<Found>,
+    /// How much is being looked up there.
+    lookups: usize,
 }
 
 /// Runs until the host has gone. Returns the exit code. `stop` resolves to the number of a signal that asks us to end.
@@ -83,6 +95,8 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
     })?;
     let program = inside();
     let (came, mut comes) = mpsc::channel(PIECES);
+    let (found, mut finds) = mpsc::unbounded_channel();
+    let choice = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
     let mut server = Server {
         run,
         program,
@@ -107,7 +121,9 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
         came,
         numbers: 0,
         held: None,
-        shelf: persona::shelf(&|name| std::env::var_os(name)),
+        keeper: Keeper::of(choice.as_ref(), program.dialect),
+        found,
+        lookups: 0,
     };
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
     let mut buffer = vec![0; crate::io::READ];
@@ -115,7 +131,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
     // The host says nothing more: what it has asked is answered first.
     let mut gone = false;
     loop {
-        if gone && !server.front.is_busy() {
+        if gone && server.lookups == 0 && !server.front.is_busy() {
             break;
         }
         let hold = stdout.queued() >= run.max_queued;
@@ -149,6 +165,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
                 }
             },
             Some((session, number, came)) = comes.recv(), if !hold => server.came(&session, number, came, &mut stdout),
+            Some(found) = finds.recv(), if !hold => server.found(found, &mut stdout),
             () = sleep_until(wake) => {}
         }
     }
@@ -232,11 +249,14 @@ impl Server<'_> {
                     let _ = running.tell.send(lines);
                 }
             }
-            Action::Recall { session, cwd } => self.recall(&session, cwd.as_deref(), follows),
-            Action::List { request, cwd } => {
-                let listed: Vec<Listed> = self.kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
-                self.front.listed(&request, &listed, follows);
-            }
+            Action::Recall { session, cwd } => self.look_up(move |keeper| {
+                let said = keeper.read(&session, &cwd);
+                Found::Said(session, said)
+            }),
+            Action::List { request, cwd } => self.look_up(move |keeper| {
+                let listed = keeper.list(cwd.as_deref());
+                Found::List(request, listed)
+            }),
             Action::Close(session) => drop(self.sessions.remove(&session)),
         }
     }
@@ -293,43 +313,42 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The sessions of a folder, or of all, that the program inside can go on with.
-    fn kept(&self, cwd: Option<&str>) -> Vec<Summary> {
-        let cwd = cwd.map(|cwd| Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into()));
-        let mut all = self.shelf.list(cwd.as_deref()).unwrap_or_else(|error| {
-            tracing::warn!("the sessions cannot be listed: {error}");
-            Vec::new()
-        });
-        all.retain(|session| session.dialect == self.program.dialect.name());
-        all
+    /// Looks for sessions of before, beside all else.
+    fn look_up(&mut self, what: impl FnOnce(&Keeper) -> Found + Send + 'static) {
+        let (keeper, found) = (self.keeper.clone(), self.found.clone());
+        self.lookups += 1;
+        // Nobody is told any more what is found behind the end.
+        tokio::task::spawn_blocking(move || _ = found.send(what(&keeper)));
+    }
+
+    fn found(&mut self, found: Found, stdout: &mut live::Output) {
+        self.lookups -= 1;
+        let mut follows = Actions::default();
+        match found {
+            Found::Said(session, said) => self.recall(&session, said, &mut follows),
+            Found::List(request, listed) => self.front.listed(&request, &listed, &mut follows),
+        }
+        self.do_all(follows, stdout);
     }
 
     /// Tells what was said in a session before.
-    fn recall(&mut self, session: &str, cwd: Option<&str>, follows: &mut Actions) {
-        let kept = self.kept(cwd).into_iter().find(|kept| kept.id == session);
-        let read = kept.as_ref().map(|kept| self.shelf.read(kept));
-        let found = kept.filter(|_| matches!(read, Some(Ok(_)))).and_then(listed);
-        match read {
-            Some(Ok((history, lines))) => {
-                follows.notes.extend(history.notes);
-                let dialect = self.program.dialect;
-                // That of the lines on the shelf.
-                let mode = dialect.vendor().stores.first().map_or(dialect.modes()[0], |store| store.mode);
-                let mut reader = Listener::to_agent(Format { dialect, mode }, self.run.max_line);
+    fn recall(&mut self, session: &str, said: Result<Option<Said>, String>, follows: &mut Actions) {
+        let found = matches!(said, Ok(Some(_)));
+        match said {
+            Ok(Some(said)) => {
+                follows.notes.extend(said.notes);
+                let mut reader = Listener::to_agent(lines_of(self.program.dialect), self.run.max_line);
                 let front = &mut self.front;
                 let mut hear = |heard: Heard<'_, '_>| {
                     if let Heard::Event(event) = heard {
                         front.recall(session, event, follows);
                     }
                 };
-                for line in lines {
-                    reader.feed(&line, &mut hear);
-                    reader.feed(b"\n", &mut hear);
-                }
+                reader.feed(&said.lines, &mut hear);
                 reader.finish(&mut hear);
             }
-            Some(Err(error)) => follows.notes.push(error.to_string()),
-            None => {}
+            Ok(None) => {}
+            Err(why) => follows.notes.push(why),
         }
         self.front.recalled(session, found.as_ref(), follows);
     }
@@ -443,14 +462,4 @@ async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: S
         .map_or_else(|| "its program ended".to_owned(), |exit| format!("its program {exit}"));
     let why = if words.is_empty() { how } else { format!("{how}: {words}") };
     let _ = came.send((name, number, Came::Over(why))).await;
-}
-
-fn listed(session: Summary) -> Option<Listed> {
-    let written = session.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    Some(Listed {
-        id: session.id,
-        cwd: session.cwd?,
-        title: session.title.or(session.prompt),
-        written: i64::try_from(written).unwrap_or(i64::MAX),
-    })
 }

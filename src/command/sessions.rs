@@ -13,6 +13,7 @@ use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::about::prompt;
 pub use self::copy::Copy;
 use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};

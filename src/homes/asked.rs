@@ -38,6 +38,19 @@ pub(crate) fn list() -> Vec<(Dialect, Result<Vec<Value>, Failure>)> {
     answers.collect()
 }
 
+/// The sessions of one program, if it has to be asked. One that does not answer has none.
+pub(crate) fn list_of(dialect: Dialect) -> Vec<Value> {
+    let Some((.., asked)) = asked().find(|(of, ..)| *of == dialect) else {
+        return Vec::new();
+    };
+    let said = say(asked.list, &[]).map_err(|failure| failure.to_string());
+    let listed = said.and_then(|said| serde_json::from_slice(&said).map_err(|error| error.to_string()));
+    listed.unwrap_or_else(|why| {
+        tracing::warn!("the sessions cannot be listed: {why}");
+        Vec::new()
+    })
+}
+
 /// What the program says of a session whose id looks like one of its own; `None`: it looks like that of no such program.
 ///
 /// # Errors

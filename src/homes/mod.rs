@@ -55,6 +55,22 @@ pub(crate) fn kept() -> Vec<Kept> {
     found
 }
 
+/// The files of the sessions that one program keeps, in the same order.
+pub(crate) fn kept_by(dialect: Dialect) -> Vec<Kept> {
+    let mut found = Vec::new();
+    for (of, store, home) in stores().filter(|(of, ..)| *of == dialect) {
+        let format = Format {
+            dialect: of,
+            mode: store.mode,
+        };
+        for (root, pattern) in root(home).iter().flat_map(|root| home.files.iter().map(move |pattern| (root, pattern))) {
+            gather(root, pattern, &mut |path| found.extend(read(path, Some((format, home)))));
+        }
+    }
+    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
+    found
+}
+
 /// The files that are called like those of sessions. Nobody has looked into them: some may be of subagents, or empty.
 #[cfg(feature = "view")]
 pub(crate) fn called() -> Vec<PathBuf> {

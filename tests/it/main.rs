@@ -91,6 +91,8 @@ mod run_acp_agent;
 mod run_acp_deeds;
 #[cfg(target_os = "linux")]
 mod run_acp_faults;
+#[cfg(target_os = "linux")]
+mod run_acp_load;
 #[cfg(unix)]
 mod run_asks;
 #[cfg(unix)]

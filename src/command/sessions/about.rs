@@ -128,7 +128,7 @@ fn one(kept: &Kept) -> Result<Option<About>, Failure> {
 }
 
 /// What a turn's user asked for.
-pub(super) fn prompt(turn: &Turn) -> Option<String> {
+pub(crate) fn prompt(turn: &Turn) -> Option<String> {
     let asked = turn.thread.prompts.iter().filter(|prompt| prompt.source != PromptSource::Agent);
     let mut texts = asked.map(|prompt| prompt.content.text());
     texts.find(|text| !text.trim().is_empty())

@@ -2,6 +2,7 @@ mod deeds;
 mod program;
 
 use super::*;
+use crate::json::Str;
 use crate::client::Deed;
 use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, Response, ResultStatus};
 use crate::launch::{PermissionMode, Resume};

@@ -165,7 +165,9 @@ impl Sessions {
             How::Load | How::Resume => text(params, "sessionId")?,
         };
         // Ids become names of files and words of a command line.
-        let is_id = |name: &str| name.len() <= 128 && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let is_id = |name: &str| {
+            name.len() <= 128 && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        };
         if name.is_empty() || !is_id(&name) {
             return Err(Wrong::nothing(&name));
         }

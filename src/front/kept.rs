@@ -1,0 +1,194 @@
+//! The sessions that whoever answers can go on with, and what was said in them: those on our shelf, or those that another agent's program keeps.
+//!
+//! All of it reads files, and asks programs: it may take its time.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::front::Listed;
+use agentglot_adapters::raw::store::{Home, Project};
+use agentglot_adapters::turns;
+
+use crate::agent::persona;
+use crate::agent::store::{Shelf, Summary};
+use crate::backend::choice::Choice;
+use crate::homes::{self, Kept, asked};
+use crate::io::{Console, Input, Memory, Source};
+
+/// A prompt is as much of a title.
+const TITLE: usize = 200;
+
+/// Who keeps them.
+#[derive(Clone, Debug)]
+pub(super) enum Keeper {
+    /// The built-in agent, and the program that is played inside, whose sessions have the same form.
+    Shelf(Shelf, Dialect),
+    /// Another agent's program.
+    Program(Dialect, &'static Home, Format),
+}
+
+/// What was said in a session before.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Lines of the store of the program inside.
+    pub(super) lines: Vec<u8>,
+    /// What is odd about it.
+    pub(super) notes: Vec<String>,
+}
+
+impl Keeper {
+    /// That of whoever answers. `inside`: the program that is played to each session.
+    pub(super) fn of(choice: Option<&Choice>, inside: Dialect) -> Self {
+        if let Some(Choice::Cli(dialect, _)) = choice
+            && *dialect != inside
+            && let Some((_, store, home)) = homes::stores().find(|(of, ..)| of == dialect)
+        {
+            let format = Format {
+                dialect: *dialect,
+                mode: store.mode,
+            };
+            return Self::Program(*dialect, home, format);
+        }
+        Self::Shelf(persona::shelf(&|name| std::env::var_os(name)), inside)
+    }
+
+    /// The sessions of a folder, or of all, those that were written last first.
+    pub(super) fn list(&self, cwd: Option<&str>) -> Vec<Listed> {
+        let folder = cwd.map(real);
+        let mut all: Vec<Listed> = match self {
+            Self::Shelf(..) => self.on_shelf(folder.as_deref()).into_iter().filter_map(listed).collect(),
+            Self::Program(dialect, home, format) => {
+                let told = asked::list_of(*dialect).into_iter().filter_map(|said| told(&said));
+                let files = homes::kept_by(*dialect);
+                told.chain(files.iter().filter_map(|kept| begun(kept, home, *format))).collect()
+            }
+        };
+        all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
+        all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
+        all
+    }
+
+    /// What was said in a session; nothing if there is none of this id in this folder.
+    pub(super) fn read(&self, id: &str, cwd: &str) -> Result<Option<Said>, String> {
+        match self {
+            Self::Shelf(shelf, _) => {
+                let found = self.on_shelf(Some(&real(cwd))).into_iter().find(|kept| kept.id == id);
+                let Some(kept) = found else { return Ok(None) };
+                let (history, lines) = shelf.read(&kept).map_err(|error| error.to_string())?;
+                let lines = lines.into_iter().flat_map(|line| line.into_iter().chain([b'\n'])).collect();
+                Ok(Some(Said { lines, notes: history.notes }))
+            }
+            Self::Program(dialect, home, format) => {
+                let kept = homes::kept_by(*dialect).into_iter().rev().find(|kept| kept.id == id);
+                let input = match kept {
+                    Some(kept) => {
+                        let there = folder_of(&kept, home).or_else(|| Some(begun(&kept, home, *format)?.cwd));
+                        if there.is_some_and(|there| real(&there) != real(cwd)) {
+                            return Ok(None);
+                        }
+                        Input::File(kept.path)
+                    }
+                    None => {
+                        let told = asked::list_of(*dialect).into_iter().filter_map(|said| told(&said));
+                        if !told.into_iter().any(|session| session.id == id && real(&session.cwd) == real(cwd)) {
+                            return Ok(None);
+                        }
+                        match asked::one(id) {
+                            Some(said) => Input::Memory(Memory::new(id, said.map_err(|failure| failure.to_string())?)),
+                            None => return Ok(None),
+                        }
+                    }
+                };
+                converted(&input, *format).map(Some)
+            }
+        }
+    }
+
+    fn on_shelf(&self, cwd: Option<&Path>) -> Vec<Summary> {
+        let Self::Shelf(shelf, inside) = self else { return Vec::new() };
+        let mut all = shelf.list(cwd).unwrap_or_else(|error| {
+            tracing::warn!("the sessions cannot be listed: {error}");
+            Vec::new()
+        });
+        all.retain(|session| session.dialect == inside.name());
+        all
+    }
+}
+
+/// The format of the lines that a front is told what was said in.
+pub(super) fn lines_of(inside: Dialect) -> Format {
+    let mode = inside.vendor().stores.first().map_or(inside.modes()[0], |store| store.mode);
+    Format { dialect: inside, mode }
+}
+
+fn real(cwd: &str) -> PathBuf {
+    Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into())
+}
+
+/// A session in the words in which a front hears it: those of the program that is played to it.
+fn converted(input: &Input, from: Format) -> Result<Said, String> {
+    let (log, _) = Source::log(input, Some(from), &Console::plain()).map_err(|failure| failure.to_string())?;
+    let to = lines_of(agentglot_adapters::raw::front::inside().dialect);
+    let mut lines = Vec::new();
+    let report = crate::convert(log, &mut Cursor::new(&mut lines), Options::new(from, to)).map_err(|error| error.to_string())?;
+    let notes = report
+        .damage
+        .iter()
+        .map(|damage| format!("{}: {}", input.name(), damage.reason))
+        .collect();
+    Ok(Said { lines, notes })
+}
+
+fn listed(session: Summary) -> Option<Listed> {
+    let written = session.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    Some(Listed {
+        id: session.id,
+        cwd: session.cwd?,
+        title: session.title.or(session.prompt),
+        written: i64::try_from(written).unwrap_or(i64::MAX),
+    })
+}
+
+/// A session by its file: of what was said in it, its first turn.
+fn begun(kept: &Kept, home: &Home, format: Format) -> Option<Listed> {
+    let (log, from) = Source::log(&Input::File(kept.path.clone()), Some(format), &Console::plain()).ok()?;
+    let first = turns(log, from).find_map(Result::ok)?;
+    let cwd = first
+        .facts
+        .as_ref()
+        .and_then(|facts| facts.cwd.clone())
+        .or_else(|| folder_of(kept, home))?;
+    let written = kept.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    Some(Listed {
+        id: kept.id.clone(),
+        cwd,
+        title: crate::command::sessions::prompt(&first).map(|prompt| prompt.chars().take(TITLE).collect()),
+        written: i64::try_from(written).unwrap_or(i64::MAX),
+    })
+}
+
+/// The working folder that a program has claimed a folder of its own for, in which the session's file lies.
+fn folder_of(kept: &Kept, home: &Home) -> Option<String> {
+    let Project::Claimed { marker, .. } = home.project else { return None };
+    let named = kept
+        .path
+        .ancestors()
+        .skip(1)
+        .find_map(|folder| fs::read_to_string(folder.join(marker)).ok())?;
+    Some(named.trim().to_owned()).filter(|named| named.starts_with('/'))
+}
+
+/// What a program says of a session of its own.
+fn told(session: &serde_json::Value) -> Option<Listed> {
+    let text = |name: &str| session[name].as_str().map(str::to_owned);
+    Some(Listed {
+        id: text("id")?,
+        cwd: text("cwd")?,
+        title: text("prompt").map(|prompt| prompt.chars().take(TITLE).collect()),
+        written: session["written"].as_i64()?,
+    })
+}

@@ -1,0 +1,181 @@
+//! Sessions that another agent's program keeps: an editor is told of them, hears what was said in one, and goes on with it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::common::golden;
+use crate::run_acp::Editor;
+use crate::support::stage::{Host, Stage};
+
+/// The thread of the recording.
+const THREAD: &str = "01a1fcec-3a5d-7473-bd94-6e349025bd4c";
+
+/// A user whose home lies beside the session's folder.
+fn home(stage: &Stage) -> PathBuf {
+    stage.path("home")
+}
+
+/// The folder of the session.
+fn work(stage: &Stage) -> String {
+    let work = stage.path("work");
+    std::fs::create_dir_all(&work).unwrap();
+    work.canonicalize().unwrap().display().to_string()
+}
+
+/// A file as a program would have written it in the session's folder.
+fn keep(stage: &Stage, log: &str, path: &str) {
+    let path = home(stage).join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let text = std::fs::read_to_string(golden(log)).unwrap();
+    std::fs::write(path, text.replace("\"/workspace\"", &format!("\"{}\"", work(stage)))).unwrap();
+}
+
+fn editor(stage: &Stage, backend: &str, more: impl FnOnce(&mut Command)) -> Editor {
+    let mut command = stage.command("acp", backend, &[], &[]);
+    command.env("HOME", home(stage));
+    for name in ["CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"] {
+        command.env_remove(name);
+    }
+    more(&mut command);
+    Editor::of(Host::new(command))
+}
+
+fn leave(mut editor: Editor) {
+    editor.host.close();
+    assert_eq!(editor.host.end().code(), 0);
+}
+
+#[test]
+fn a_session_of_codex_is_listed_loaded_and_gone_on_with() {
+    let thread = json!({"id": THREAD, "cwd": "/w", "cliVersion": "0.169.0", "model": "gpt-5.5", "turns": []});
+    let turn = |status: &str| json!({"id": "turn-1", "items": [], "status": status, "error": null});
+    let tells = |method: &str, params: Value| {
+        let mut params = params;
+        params["threadId"] = json!(THREAD);
+        params["turnId"] = json!("turn-1");
+        format!("say {}", json!({"method": method, "params": params}))
+    };
+    let message = json!({"item": {"type": "agentMessage", "id": "msg-1", "text": "third answer"}});
+    let stage = Stage::new(&[
+        "keep heard".to_owned(),
+        "read".to_owned(),
+        r#"say {"id":"agentglot-1","result":{"userAgent":"agentglot/0.169.0","codexHome":"/h"}}"#.to_owned(),
+        "read".to_owned(),
+        "read".to_owned(),
+        format!(
+            "say {}",
+            json!({"id": "agentglot-2", "result": {"thread": thread, "model": "gpt-5.5", "cwd": "/w"}})
+        ),
+        "read".to_owned(),
+        format!("say {}", json!({"id": "agentglot-3", "result": {"turn": turn("inProgress")}})),
+        tells("turn/started", json!({"turn": turn("inProgress")})),
+        tells("item/completed", message),
+        tells("turn/completed", json!({"turn": turn("completed")})),
+        "read all".to_owned(),
+    ]);
+    let (cwd, other) = (work(&stage), stage.path("").display().to_string());
+    keep(
+        &stage,
+        "codex/rollout_resume.jsonl",
+        &format!(".codex/sessions/2026/11/21/rollout-2026-11-21T07-05-02-{THREAD}.jsonl"),
+    );
+    keep(
+        &stage,
+        "codex/rollout_plan.jsonl",
+        ".codex/sessions/2026/11/22/rollout-2026-11-22T07-05-02-01a1fcec-3a5d-7473-bd94-6e3490250000.jsonl",
+    );
+    let mut editor = editor(&stage, "codex", |_| {});
+    let listed = editor.ask("session/list", json!({"cwd": cwd}));
+    let sessions = listed["result"]["sessions"].as_array().unwrap().clone();
+    assert_eq!(sessions.len(), 2, "{listed}");
+    let ours = sessions.iter().find(|session| session["sessionId"] == THREAD).unwrap();
+    assert_eq!((&ours["title"], &ours["cwd"]), (&json!("[[plain]] first"), &json!(cwd)));
+    assert_eq!(editor.ask("session/list", json!({"cwd": other}))["result"]["sessions"], json!([]));
+
+    // Nobody finds it from another folder, nor one that is not there.
+    let params = |session: &str, cwd: &str| json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+    assert_eq!(editor.code("session/load", params(THREAD, &other)), -32002);
+    assert_eq!(editor.code("session/load", params("01a1fcec-3a5d-7473-bd94-6e3490259999", &cwd)), -32002);
+
+    let loaded = editor.ask("session/load", params(THREAD, &cwd));
+    assert!(loaded["result"]["modes"].is_object(), "{loaded}");
+    assert_eq!(editor.text(THREAD, "user_message_chunk"), "[[plain]] first[[plain2]] second");
+    let before = editor.text(THREAD, "agent_message_chunk");
+    assert_eq!(before, "Hello from the scripted model.Second answer.");
+    let id = editor.prompt(THREAD, "third");
+    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.text(THREAD, "agent_message_chunk"), format!("{before}third answer"));
+    leave(editor);
+    let heard = std::fs::read_to_string(stage.path("work").join("heard")).unwrap();
+    let resumed = heard
+        .lines()
+        .find(|line| line.contains("\"thread/resume\""))
+        .unwrap_or_else(|| panic!("{heard}"));
+    assert!(resumed.contains(&format!("\"threadId\":\"{THREAD}\"")), "{resumed}");
+}
+
+/// The folders of Gemini CLI are named by a file in each; its sessions do not say theirs.
+#[test]
+fn a_session_of_gemini_is_loaded_with_what_was_said() {
+    let stage = Stage::new(&["args args", "exit 1"]);
+    let cwd = work(&stage);
+    keep(
+        &stage,
+        "gemini/chat_resume.jsonl",
+        ".gemini/tmp/work/chats/session-2026-11-21T07-05-aaaa.jsonl",
+    );
+    std::fs::write(home(&stage).join(".gemini/tmp/work/.project_root"), &cwd).unwrap();
+    let mut editor = editor(&stage, "gemini", |_| {});
+    let listed = editor.ask("session/list", json!({}));
+    let session = listed["result"]["sessions"][0]["sessionId"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{listed}"))
+        .to_owned();
+    editor.ask("session/load", json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
+    assert!(!editor.text(&session, "user_message_chunk").is_empty());
+    assert!(!editor.text(&session, "agent_message_chunk").is_empty());
+    let id = editor.prompt(&session, "go on");
+    editor.answer(id);
+    leave(editor);
+    let args = std::fs::read_to_string(stage.path("work").join("args")).unwrap();
+    assert!(
+        args.contains(&format!("--resume={session}")) || args.contains(&format!("\"--resume\",\"{session}\"")),
+        "{args}"
+    );
+}
+
+/// A program that keeps its sessions in a database is asked for them.
+#[test]
+fn a_session_of_opencode_is_loaded_with_what_was_said() {
+    let stage = Stage::new(&["args args", "exit 1"]);
+    let cwd = work(&stage);
+    let export = std::fs::read_to_string(golden("opencode/export_parallel.json")).unwrap();
+    let session = serde_json::from_str::<Value>(&export).unwrap()["info"]["id"].as_str().unwrap().to_owned();
+    std::fs::write(stage.path("export"), &export).unwrap();
+    let told = json!([{"id": session, "cwd": cwd, "prompt": "what?", "turns": 1, "tokens": 2, "written": 1_790_000_000_000_u64}]);
+    std::fs::write(stage.path("list"), told.to_string()).unwrap();
+    let bin = stage.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let folder = stage.path("").display().to_string();
+    let program = format!("#!/bin/sh\ncase $1 in db) cat '{folder}/list';; export) cat '{folder}/export';; esac\n");
+    std::fs::write(bin.join("opencode"), program).unwrap();
+    std::fs::set_permissions(bin.join("opencode"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let data = home(&stage).join(".local/share/opencode");
+    std::fs::create_dir_all(&data).unwrap();
+    std::fs::write(data.join("opencode.db"), "").unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut editor = editor(&stage, "opencode", |command| _ = command.env("PATH", path));
+    let listed = editor.ask("session/list", json!({"cwd": cwd}));
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], session, "{listed}");
+    let loaded = editor.ask("session/load", json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
+    assert!(loaded["result"].is_object(), "{loaded}");
+    assert!(!editor.text(&session, "user_message_chunk").is_empty());
+    let id = editor.prompt(&session, "go on");
+    editor.answer(id);
+    leave(editor);
+    let args = std::fs::read_to_string(stage.path("work").join("args")).unwrap();
+    assert!(args.contains(&session), "{args}");
+}
