@@ -250,13 +250,17 @@ impl Server<'_> {
                 }
             }
             Action::Recall { session, cwd } => self.look_up(move |keeper| {
-                let said = keeper.read(&session, &cwd);
+                let said = keeper.read(&session, cwd.as_deref());
                 Found::Said(session, said)
             }),
             Action::List { request, cwd } => self.look_up(move |keeper| {
                 let listed = keeper.list(cwd.as_deref());
                 Found::List(request, listed)
             }),
+            Action::Keep { session, id } => {
+                let keeper = self.keeper.clone();
+                tokio::task::spawn_blocking(move || keeper.note(&session, &id));
+            }
             Action::Close(session) => drop(self.sessions.remove(&session)),
         }
     }
@@ -333,10 +337,11 @@ impl Server<'_> {
 
     /// Tells what was said in a session before.
     fn recall(&mut self, session: &str, said: Result<Option<Said>, String>, follows: &mut Actions) {
-        let found = matches!(said, Ok(Some(_)));
+        let mut found = None;
         match said {
             Ok(Some(said)) => {
                 follows.notes.extend(said.notes);
+                found = Some(said.kept);
                 let mut reader = Listener::to_agent(lines_of(self.program.dialect), self.run.max_line);
                 let front = &mut self.front;
                 let mut hear = |heard: Heard<'_, '_>| {

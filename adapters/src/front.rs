@@ -25,7 +25,7 @@ pub trait Front: std::fmt::Debug {
     /// This was said in a session before.
     fn recall(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions);
 
-    /// All that was said in this session before was told; or there is no such session.
+    /// All that was said in this session before was told, and whoever answers keeps it so, perhaps under another id. Or there is no such session.
     fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions);
 
     /// These sessions there are: what was asked for by this request.
@@ -80,6 +80,13 @@ pub enum Action {
         session: String,
         /// The folder in which it has to have worked, if one is named.
         cwd: Option<String>,
+    },
+    /// Remember that whoever answers keeps this session under an id of its own.
+    Keep {
+        /// The session.
+        session: String,
+        /// The other id.
+        id: String,
     },
     /// Say which sessions there are: [`Front::listed`].
     List {

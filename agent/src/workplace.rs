@@ -186,12 +186,7 @@ impl Workplace {
 
     /// Whether it may be done, by the host's mode and its rules.
     fn judge(&mut self, kind: ToolKind, access: &Access, permitted: bool, mode: PermissionMode) -> Result<(), Undone> {
-        // One that the session may not have is none that the host was given.
-        if mode != self.policy.mode()
-            && let Err((why, _)) = self.policy.set_mode(mode.name(self.host).unwrap_or_default())
-        {
-            tracing::warn!("{why}");
-        }
+        self.policy.hold(mode);
         let name = Tools::of(self.host).and_then(|tools| tools.name(kind)).unwrap_or_default();
         let spec = Spec {
             name: name.to_owned(),

@@ -122,7 +122,10 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     if let Some(begin) = (program.traits.front)(&launch) {
         let runtime = runtime()?;
         let stop = runtime.block_on(async { Signals::watch() })?;
-        return runtime.block_on(crate::front::run(run, &launch, begin, stop));
+        let done = runtime.block_on(crate::front::run(run, &launch, begin, stop));
+        // Whoever looks for sessions that nobody wants to know of any more is not waited for.
+        runtime.shutdown_timeout(PATIENCE_FOR_LEFTOVERS);
+        return done;
     }
     let reader = Reader::of(&launch);
     let done = early::unpanicked(run, &launch, stdout, |begun| launched(run, &launch, begun));

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Cursor;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -16,8 +17,12 @@ use agentglot_adapters::turns;
 use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::backend::choice::Choice;
+use crate::child::file::read_regular;
 use crate::homes::{self, Kept, asked};
 use crate::io::{Console, Input, Memory, Source};
+
+/// So many bytes say under which id a session is kept.
+const NOTE: u64 = 1024;
 
 /// A prompt is as much of a title.
 const TITLE: usize = 200;
@@ -32,8 +37,10 @@ pub(super) enum Keeper {
 }
 
 /// What was said in a session before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Said {
+    /// The session as it is kept.
+    pub(super) kept: Listed,
     /// Lines of the store of the program inside.
     pub(super) lines: Vec<u8>,
     /// What is odd about it.
@@ -72,39 +79,37 @@ impl Keeper {
         all
     }
 
-    /// What was said in a session; nothing if there is none of this id in this folder.
-    pub(super) fn read(&self, id: &str, cwd: &str) -> Result<Option<Said>, String> {
+    /// What was said in a session; nothing if there is none of this id, in this folder if one is named.
+    pub(super) fn read(&self, id: &str, cwd: Option<&str>) -> Result<Option<Said>, String> {
         match self {
             Self::Shelf(shelf, _) => {
-                let found = self.on_shelf(Some(&real(cwd))).into_iter().find(|kept| kept.id == id);
+                let found = self.on_shelf(cwd.map(real).as_deref()).into_iter().find(|kept| kept.id == id);
                 let Some(kept) = found else { return Ok(None) };
                 let (history, lines) = shelf.read(&kept).map_err(|error| error.to_string())?;
                 let lines = lines.into_iter().flat_map(|line| line.into_iter().chain([b'\n'])).collect();
-                Ok(Some(Said { lines, notes: history.notes }))
+                let notes = history.notes;
+                Ok(listed(kept).map(|kept| Said { kept, lines, notes }))
             }
             Self::Program(dialect, home, format) => {
-                let kept = homes::kept_by(*dialect).into_iter().rev().find(|kept| kept.id == id);
-                let input = match kept {
-                    Some(kept) => {
-                        let there = folder_of(&kept, home).or_else(|| Some(begun(&kept, home, *format)?.cwd));
-                        if there.is_some_and(|there| real(&there) != real(cwd)) {
-                            return Ok(None);
-                        }
-                        Input::File(kept.path)
-                    }
-                    None => {
-                        let told = asked::list_of(*dialect).into_iter().filter_map(|said| told(&said));
-                        if !told.into_iter().any(|session| session.id == id && real(&session.cwd) == real(cwd)) {
-                            return Ok(None);
-                        }
-                        match asked::one(id) {
-                            Some(said) => Input::Memory(Memory::new(id, said.map_err(|failure| failure.to_string())?)),
-                            None => return Ok(None),
-                        }
-                    }
-                };
-                converted(&input, *format).map(Some)
+                let mut found = find(id, cwd, *dialect, home, *format)?;
+                if found.is_none()
+                    && let Some(other) = noted(id, *dialect)
+                {
+                    found = find(&other, cwd, *dialect, home, *format)?;
+                }
+                found.map(|(kept, input)| converted(kept, &input, *format)).transpose()
             }
+        }
+    }
+
+    /// Remembers that a program keeps a session under an id of its own: an editor asks for it by ours.
+    pub(super) fn note(&self, session: &str, id: &str) {
+        let Self::Program(dialect, ..) = self else { return };
+        let Some(path) = note(session) else { return };
+        let folder = path.parent().unwrap_or(&path);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        if let Err(error) = made.and_then(|()| fs::write(&path, format!("{} {id}\n", dialect.name()))) {
+            tracing::warn!("{}: {error}", path.display());
         }
     }
 
@@ -119,6 +124,42 @@ impl Keeper {
     }
 }
 
+/// Where it is remembered under which id a session is kept. Ids of sessions are names of files.
+fn note(session: &str) -> Option<PathBuf> {
+    let shelf = persona::shelf(&|name| std::env::var_os(name));
+    let root = shelf.own().next()?.to_owned();
+    is_plain(session).then(|| root.join("names").join(session))
+}
+
+/// What was remembered of a session.
+fn noted(session: &str, dialect: Dialect) -> Option<String> {
+    let text = String::from_utf8(read_regular(&note(session)?, NOTE).ok()?).ok()?;
+    let id = text.strip_prefix(dialect.name())?.trim();
+    is_plain(id).then(|| id.to_owned())
+}
+
+fn is_plain(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !id.is_empty() && !id.starts_with('-') && id.len() <= 128 && id.bytes().all(plain)
+}
+
+/// The session of this id, as its program has it.
+fn find(id: &str, cwd: Option<&str>, dialect: Dialect, home: &Home, format: Format) -> Result<Option<(Listed, Input)>, String> {
+    let is_here = |session: &Listed| cwd.is_none_or(|cwd| real(&session.cwd) == real(cwd));
+    if let Some(kept) = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id) {
+        let claimed = folder_of(&kept, home);
+        let Some(mut session) = begun(&kept, home, format) else { return Ok(None) };
+        session.cwd = claimed.unwrap_or(session.cwd);
+        return Ok(is_here(&session).then(|| (session, Input::File(kept.path))));
+    }
+    let mut told = asked::list_of(dialect).into_iter().filter_map(|said| told(&said));
+    let Some(session) = told.find(|session| session.id == id && is_here(session)) else {
+        return Ok(None);
+    };
+    let said = asked::one(id).transpose().map_err(|failure| failure.to_string())?;
+    Ok(said.map(|said| (session, Input::Memory(Memory::new(id, said)))))
+}
+
 /// The format of the lines that a front is told what was said in.
 pub(super) fn lines_of(inside: Dialect) -> Format {
     let mode = inside.vendor().stores.first().map_or(inside.modes()[0], |store| store.mode);
@@ -130,7 +171,7 @@ fn real(cwd: &str) -> PathBuf {
 }
 
 /// A session in the words in which a front hears it: those of the program that is played to it.
-fn converted(input: &Input, from: Format) -> Result<Said, String> {
+fn converted(kept: Listed, input: &Input, from: Format) -> Result<Said, String> {
     let (log, _) = Source::log(input, Some(from), &Console::plain()).map_err(|failure| failure.to_string())?;
     let to = lines_of(agentglot_adapters::raw::front::inside().dialect);
     let mut lines = Vec::new();
@@ -140,7 +181,7 @@ fn converted(input: &Input, from: Format) -> Result<Said, String> {
         .iter()
         .map(|damage| format!("{}: {}", input.name(), damage.reason))
         .collect();
-    Ok(Said { lines, notes })
+    Ok(Said { kept, lines, notes })
 }
 
 fn listed(session: Summary) -> Option<Listed> {

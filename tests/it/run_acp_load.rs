@@ -117,6 +117,60 @@ fn a_session_of_codex_is_listed_loaded_and_gone_on_with() {
     assert!(resumed.contains(&format!("\"threadId\":\"{THREAD}\"")), "{resumed}");
 }
 
+/// Codex names its sessions itself: an editor knows the one that it has begun by the id that it was told.
+#[test]
+fn a_session_that_began_here_is_loaded_by_the_id_that_the_editor_knows() {
+    let thread = json!({"id": THREAD, "cwd": "/w", "cliVersion": "0.169.0", "model": "gpt-5.5", "turns": []});
+    let turn = |status: &str| json!({"id": "turn-1", "items": [], "status": status, "error": null});
+    let told = |method: &str, status: &str| {
+        let params = json!({"threadId": THREAD, "turnId": "turn-1", "turn": turn(status)});
+        format!("say {}", json!({"method": method, "params": params}))
+    };
+    let script = [
+        "keep heard".to_owned(),
+        "read".to_owned(),
+        r#"say {"id":"agentglot-1","result":{"userAgent":"agentglot/0.169.0","codexHome":"/h"}}"#.to_owned(),
+        "read".to_owned(),
+        "read".to_owned(),
+        format!(
+            "say {}",
+            json!({"id": "agentglot-2", "result": {"thread": thread, "model": "gpt-5.5", "cwd": "/w"}})
+        ),
+        "read".to_owned(),
+        format!("say {}", json!({"id": "agentglot-3", "result": {"turn": turn("inProgress")}})),
+        told("turn/started", "inProgress"),
+        told("turn/completed", "completed"),
+        "read all".to_owned(),
+    ];
+    let stage = Stage::new(&script);
+    let cwd = work(&stage);
+    let params = |session: &str| json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+    let mut first = editor(&stage, "codex", |_| {});
+    let opened = first.ask("session/new", json!({"cwd": cwd, "mcpServers": []}));
+    let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
+    assert_ne!(session, THREAD);
+    let id = first.prompt(&session, "first");
+    first.answer(id);
+    assert_eq!(first.code("session/load", params(THREAD)), -32602, "it is open under the other id");
+    leave(first);
+    keep(
+        &stage,
+        "codex/rollout_resume.jsonl",
+        &format!(".codex/sessions/2026/11/21/rollout-2026-11-21T07-05-02-{THREAD}.jsonl"),
+    );
+    let mut second = editor(&stage, "codex", |_| {});
+    let loaded = second.ask("session/load", params(&session));
+    assert!(loaded["result"]["modes"].is_object(), "{loaded}");
+    assert_eq!(second.text(&session, "user_message_chunk"), "[[plain]] first[[plain2]] second");
+    let id = second.prompt(&session, "go on");
+    second.answer(id);
+    leave(second);
+    let heard = std::fs::read_to_string(stage.path("work").join("heard")).unwrap();
+    let begun: Vec<&str> = heard.lines().filter(|line| line.contains("\"thread/")).collect();
+    assert!(begun[0].contains("thread/start") && begun[1].contains("thread/resume"), "{begun:?}");
+    assert!(begun[1].contains(THREAD), "{begun:?}");
+}
+
 /// The folders of Gemini CLI are named by a file in each; its sessions do not say theirs.
 #[test]
 fn a_session_of_gemini_is_loaded_with_what_was_said() {

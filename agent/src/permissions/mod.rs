@@ -228,6 +228,11 @@ impl Policy {
         Ok(mode)
     }
 
+    /// This mode holds now: whoever speaks to the host has seen to it that it may.
+    pub const fn hold(&mut self, mode: PermissionMode) {
+        self.mode = mode;
+    }
+
     /// The tools of this server run without a question.
     pub fn trust_server(&mut self, name: &str) {
         self.trusted.push(name.to_owned());

@@ -47,9 +47,17 @@ enum Asks {
     Allowed,
 }
 
+/// How questions about deeds are called.
+const OURS: &str = "agentglot-";
+
 /// What a question about a deed is called, and the call that it is told as.
 fn name(number: u64) -> String {
-    format!("agentglot-{number}")
+    format!("{OURS}{number}")
+}
+
+/// Whether the id of a request could be taken for that of a question of ours: the host would answer one of them for the other.
+pub(super) fn is_like_ours(id: &str) -> bool {
+    plain(id.trim_matches('"')).starts_with(OURS)
 }
 
 /// What a request wants done; why it makes no sense, if that is so; `None` if it wants nothing of this kind.

@@ -66,6 +66,9 @@ impl Conversation {
             Some(Err(why)) => return say(&rpc::error(id.as_str(), -32602, &why), exchange),
             None => {}
         }
+        if deeds::is_like_ours(id.as_str()) {
+            return say(&rpc::error(id.as_str(), -32600, "ids of this kind are those of the host"), exchange);
+        }
         if self.stops {
             return say(&rpc::answer(id.as_str(), CANCELLED), exchange);
         }

@@ -171,8 +171,8 @@ impl Sessions {
         if name.is_empty() || !is_id(&name) {
             return Err(Wrong::nothing(&name));
         }
-        if self.sessions.contains_key(&name) {
-            return Err(Wrong::params(&format!("the session {name} is open here; session/close ends it")));
+        if self.sessions.contains_key(&name) || self.sessions.values().any(|session| session.is_kept_as(&name)) {
+            return Err(is_open(&name));
         }
         launch.cwd = Some(cwd.clone());
         match how {
@@ -249,7 +249,7 @@ impl Front for Sessions {
             }
             Kind::Session(facts) => {
                 session.show(event, actions);
-                session.learn(facts, actions);
+                session.learn(facts, event.origin.session, actions);
             }
             Kind::Reply(reply) if event.origin.parent.is_none() => {
                 session.show(event, actions);
@@ -266,14 +266,17 @@ impl Front for Sessions {
     }
 
     fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions) {
-        match self.sessions.get_mut(session) {
-            Some(known) if found.is_some() => known.begin(actions),
-            Some(_) => {
+        let found = found.map(|kept| kept.id.as_str());
+        let open = found.filter(|id| *id != session && self.sessions.values().any(|other| other.is_kept_as(id)));
+        match (self.sessions.get_mut(session), found) {
+            (Some(known), Some(id)) if open.is_none() => known.goes_on(id, actions),
+            (Some(_), _) => {
+                let wrong = open.map_or_else(|| Wrong::nothing(session), is_open);
                 if let Some(id) = self.sessions.remove(session).and_then(Session::opening) {
-                    words::refuse(&id, &Wrong::nothing(session), actions);
+                    words::refuse(&id, &wrong, actions);
                 }
             }
-            None => {}
+            (None, _) => {}
         }
     }
 
@@ -325,6 +328,10 @@ impl Front for Sessions {
     fn waits(&self, session: &str) -> Option<Wait> {
         self.sessions.get(session)?.waits()
     }
+}
+
+fn is_open(session: &str) -> Wrong {
+    Wrong::params(&format!("the session {session} is open here; session/close ends it"))
 }
 
 /// A text among the parameters.

@@ -12,13 +12,15 @@ use crate::event::{ControlKind, Event, Kind, Limit, Origin, Outcome, OutcomeKind
 use crate::front::inside::{Inside, Part, Tools, speaker};
 use crate::front::{Action, Actions, Wait};
 use crate::json::{Out, Raw, Str};
-use crate::launch::{Launch, PermissionMode};
+use crate::launch::{Launch, PermissionMode, Resume};
 use crate::live::Speaker;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Session {
     name: String,
+    /// What whoever answers calls it.
+    kept_as: String,
     how: How,
     /// The request that opens it, as long as it is not open.
     opening: Option<String>,
@@ -57,6 +59,7 @@ impl Session {
     pub(super) fn new(name: String, how: How, request: &str, launch: Launch) -> Self {
         let inside = launch.format.dialect;
         Self {
+            kept_as: name.clone(),
             inside: Inside::new(&name, inside),
             to_editor: speaker(inside, Dialect::Acp.into(), Tools::AsTheyAre),
             name,
@@ -82,6 +85,18 @@ impl Session {
 
     pub(super) const fn is_open(&self) -> bool {
         self.opening.is_none()
+    }
+
+    /// Whether whoever answers calls it so.
+    pub(super) fn is_kept_as(&self, id: &str) -> bool {
+        self.kept_as == id
+    }
+
+    /// Goes on with what is kept under this id.
+    pub(super) fn goes_on(&mut self, id: &str, actions: &mut Actions) {
+        id.clone_into(&mut self.kept_as);
+        self.launch.resume = Resume::Session(id.to_owned());
+        self.begin(actions);
     }
 
     /// The request that would have opened it.
@@ -215,7 +230,14 @@ impl Session {
     }
 
     /// What a program says of its session when a turn begins: it may have changed its mode.
-    pub(super) fn learn(&mut self, facts: &crate::event::Session<'_>, actions: &mut Actions) {
+    pub(super) fn learn(&mut self, facts: &crate::event::Session<'_>, id: Option<Str<'_>>, actions: &mut Actions) {
+        if let Some(id) = id.map(Str::unescape).filter(|id| !id.is_empty() && *id != self.kept_as) {
+            self.kept_as = id.into_owned();
+            actions.todo.push(Action::Keep {
+                session: self.name.clone(),
+                id: self.kept_as.clone(),
+            });
+        }
         if let Some(model) = facts.model {
             self.model = model.unescape().into_owned();
         }

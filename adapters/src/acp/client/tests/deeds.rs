@@ -72,6 +72,11 @@ fn the_host_is_asked_about_a_deed_once() {
             }
         }
     }
+    // No question of the agent's can be taken for one of ours.
+    for id in [r#""agentglot-1""#, r#""\u0061gentglot-9""#] {
+        let said = scene.asks(id);
+        assert!(said.contains("-32600"), "{said}");
+    }
     // A question that is open when the agent takes its request back is taken back from the host.
     scene.wants(22, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
     let number = scene.deeds.pop().unwrap().number;
