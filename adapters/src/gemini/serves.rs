@@ -14,9 +14,10 @@ pub(super) const SERVES: Serves = Serves {
     flags: &[Means::Model, Means::Permission, Means::Allowed, Means::AddDir],
     variables: &[],
     settings: None,
-    unknown: &["invalid session identifier", "no previous sessions found"],
-    // A session that it loads in the minute in which it began it writes over; and it does not say which is the latest.
-    in_lines: |launch| launch.resume == Resume::Latest || launch.resume != Resume::New && !launch.has_answers(),
+    unknown: &[],
+    // Where it loads a session, it begins another file of the same id, which it deletes with the first at its next start; in the minute in which
+    // the session began, it writes over the first.
+    in_lines: |launch| launch.resume != Resume::New,
     call,
 };
 
