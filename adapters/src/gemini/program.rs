@@ -52,6 +52,8 @@ pub(crate) static PROGRAM: Program = Program {
     traits: Traits {
         always_in_pieces: true,
         cuts_at_commas: true,
+        // It turns what it is told into text and looks there for words; the error is an object.
+        missing_is_empty: Some("gemini-cli"),
         latest: Some("latest"),
         numbers_sessions: true,
         piped: Piped::Before(500),

@@ -119,6 +119,9 @@ pub struct Traits {
     pub command: Option<&'static str>,
     /// What its agent in the Agent Client Protocol calls its own words, in `_meta`.
     pub extension: Option<&'static str>,
+    /// How its agent in that protocol introduces itself, if it takes the error that a file is missing for a fault: it writes no new file then.
+    /// To it such a file is empty, as it is in editors that open it.
+    pub missing_is_empty: Option<&'static str>,
     /// The word that means the latest session where the flag that goes on with one wants to be told which.
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
@@ -160,6 +163,7 @@ impl Traits {
         serves: None,
         command: None,
         extension: None,
+        missing_is_empty: None,
         latest: None,
         numbers_sessions: false,
         piped: Piped::Unread,

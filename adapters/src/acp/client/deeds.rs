@@ -199,6 +199,11 @@ impl Deeds {
         }
     }
 
+    /// Whether a text is to be read.
+    pub(super) fn is_read(&self, number: u64) -> bool {
+        self.open.get(&number).is_some_and(|open| matches!(open.act, Act::Read { .. }))
+    }
+
     /// What came of one.
     pub(super) fn done(&mut self, number: u64, done: Result<Done, Undone>, session: &str, stops: bool, exchange: &mut Exchange) {
         let Some(open) = self.open.get_mut(&number) else { return };

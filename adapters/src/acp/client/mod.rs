@@ -101,6 +101,8 @@ struct Abilities {
     folders: bool,
     /// The program whose agent it is, where it reads words of that program's own.
     own: Option<&'static Program>,
+    /// A file that is missing is an empty one to it.
+    missing_is_empty: bool,
     image: bool,
     http: bool,
     sse: bool,
@@ -370,6 +372,8 @@ impl Client for Conversation {
     }
 
     fn done(&mut self, number: u64, done: Result<Done, Undone>, exchange: &mut Exchange) {
+        let missing = self.can.missing_is_empty && self.deeds.is_read(number) && matches!(done, Err(Undone::Missing(_)));
+        let done = if missing { Ok(Done::Text(String::new())) } else { done };
         self.deeds.done(number, done, &self.session, self.stops, exchange);
     }
 }

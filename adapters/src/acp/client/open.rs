@@ -81,6 +81,11 @@ impl Conversation {
             fork: inside(sessions, "fork"),
             folders: inside(sessions, "additionalDirectories"),
             own: Program::backends().find(|program| program.traits.extension.is_some_and(|name| inside(part("_meta"), name))),
+            missing_is_empty: {
+                let name = result.get("agentInfo").and_then(|info| info.get("name")?.string());
+                let is = |known: &str| name.is_some_and(|name| name.is(known));
+                Program::backends().any(|program| program.traits.missing_is_empty.is_some_and(is))
+            },
             image: inside(part("promptCapabilities"), "image"),
             http: inside(servers, "http"),
             sse: inside(servers, "sse"),

@@ -131,3 +131,20 @@ fn what_a_terminal_has_shown_is_told_with_the_call_that_shows_it() {
     );
     assert_eq!(scene.results.last().unwrap(), "");
 }
+
+#[test]
+fn a_file_that_is_missing_is_an_error_unless_the_agent_cannot_read_that() {
+    let missing = || Err(Undone::Missing("/w/a".to_owned()));
+    for (info, said) in [("other", "-32002"), ("gemini-cli", "{\"content\":\"\"}")] {
+        let (mut scene, _) = Scene::new(|_| {});
+        scene.answers(0, &GREETED.replacen('{', &format!("{{\"agentInfo\":{{\"name\":\"{info}\"}},"), 1));
+        scene.answers(1, OPENED);
+        scene.wants(30, "fs/read_text_file", r#""path":"/w/a""#);
+        let number = scene.deeds.pop().unwrap().number;
+        let answer = scene.done(number, missing());
+        assert!(answer.contains(said), "{info}: {answer}");
+        scene.wants(31, "terminal/kill", r#""terminalId":"t""#);
+        let number = scene.deeds.pop().unwrap().number;
+        assert!(scene.done(number, missing()).contains("-32002"));
+    }
+}
