@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::codec::{Decoder, Dialect, Layout};
+use crate::codec::{Decoder, Dialect};
 use crate::detect;
 use crate::event::{Event, Input, Sink};
 use crate::follow::ends_turn;
@@ -162,7 +162,7 @@ impl Cuts {
     /// What a decoder that has seen nothing else says of lines.
     fn seen<'l>(&self, lines: impl IntoIterator<Item = &'l [u8]>) -> Seen {
         let mut seen = Seen::default();
-        let mut reader = Reader::new(Framing::of(Layout::Lines, usize::MAX), usize::MAX, Decoder::new(self.dialect));
+        let mut reader = Reader::new(Framing::lines(usize::MAX), usize::MAX, Decoder::new(self.dialect));
         for line in lines {
             reader.feed(line, &mut seen);
         }

@@ -49,7 +49,7 @@ impl Listener {
 
     fn new(decoder: Decoder, max_line: usize) -> Self {
         Self {
-            reader: Reader::new(Framing::of(Layout::Lines, max_line), max_line, decoder),
+            reader: Reader::new(Framing::lines(max_line), max_line, decoder),
         }
     }
 

@@ -33,9 +33,24 @@ pub(crate) enum Framing {
     /// A line holds values, one after the other, or text that is none.
     Lines(Lines),
     /// Values that a person or a tool may have spread over many lines; the elements of an array are messages of their own.
-    Values { finder: Values, buffer: Vec<u8> },
+    /// Behind a value of a log that is a stream else (`then`) that may begin anew.
+    Values {
+        finder: Values,
+        buffer: Vec<u8>,
+        then: Option<(Streamed, usize)>,
+    },
     /// A model's stream.
     Events(Sse),
+    /// A log of which the beginning has not told yet whether it lies as its format has it: people keep the lines of a log in one array, or
+    /// spread over many lines.
+    Begun { head: Vec<u8>, then: Streamed, max_line: usize },
+}
+
+/// How a stream is cut that is no list of values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Streamed {
+    Lines,
+    Events,
 }
 
 /// What is done with what a [`Reader`] finds.
@@ -119,13 +134,33 @@ const fn plain(arena: &Bump) -> Cx<'_> {
 impl Framing {
     /// How logs that look so are cut; lines and events longer than `max_line` are left out.
     pub(crate) fn of(layout: Layout, max_line: usize) -> Self {
+        let begun = |then| Self::Begun {
+            head: Vec::new(),
+            then,
+            max_line,
+        };
         match layout {
-            Layout::Sse => Self::Events(Sse::new(max_line)),
+            Layout::Sse => begun(Streamed::Events),
             Layout::Document | Layout::Session => Self::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
+                then: None,
             },
-            _ => Self::Lines(Lines::new(max_line)),
+            _ => begun(Streamed::Lines),
+        }
+    }
+
+    /// Lines and nothing else: what a program says while it runs.
+    pub(crate) const fn lines(max_line: usize) -> Self {
+        Self::Lines(Lines::new(max_line))
+    }
+}
+
+impl Streamed {
+    fn framing(self, max_line: usize) -> Framing {
+        match self {
+            Self::Lines => Framing::lines(max_line),
+            Self::Events => Framing::Events(Sse::new(max_line)),
         }
     }
 }
@@ -153,22 +188,61 @@ impl Reader {
         let Self { framing, lines: stage, .. } = self;
         let mut go_on = true;
         match framing {
+            Framing::Begun { .. } => return self.begin(input, to),
             Framing::Lines(lines) => go_on = stage.bytes(input, lines, to),
             Framing::Events(events) => events.feed(input, |frame| {
                 go_on = stage.frame(frame, to);
                 go_on
             }),
-            Framing::Values { finder, buffer } => {
+            Framing::Values { finder, buffer, then } => {
                 buffer.extend_from_slice(input);
-                while go_on && let Some(end) = finder.end(buffer) {
-                    let rest = buffer.split_off(end);
-                    let value = std::mem::replace(buffer, rest);
-                    go_on = stage.document(&value, to);
-                    to.copy(&value);
+                let mut read = 0;
+                let mut lies_so = Some(true);
+                while go_on
+                    && lies_so == Some(true)
+                    && let Some(end) = finder.end(&buffer[read..])
+                {
+                    let value = &buffer[read..read + end];
+                    read += end;
+                    go_on = stage.document(value, to);
+                    to.copy(value);
+                    if then.is_some() {
+                        lies_so = Values::begin(&buffer[read..]);
+                    }
+                }
+                buffer.drain(..read);
+                if let (true, Some((then, max_line)), None | Some(false)) = (go_on, *then, lies_so) {
+                    let rest = std::mem::take(buffer);
+                    *framing = Framing::Begun {
+                        head: Vec::new(),
+                        then,
+                        max_line,
+                    };
+                    return self.begin(&rest, to);
                 }
             }
         }
         self.stopped = !go_on;
+    }
+
+    /// Takes more of a log of which it is not known how it lies.
+    fn begin(&mut self, input: &[u8], to: &mut impl Consumer) {
+        let Framing::Begun { head, then, max_line } = &mut self.framing else {
+            return;
+        };
+        head.extend_from_slice(input);
+        let framing = match (Values::begin(head), *then, *max_line) {
+            (None, ..) => return,
+            (Some(true), then, max_line) => Framing::Values {
+                finder: Values::default(),
+                buffer: Vec::new(),
+                then: Some((then, max_line)),
+            },
+            (Some(false), then, max_line) => then.framing(max_line),
+        };
+        let head = std::mem::take(head);
+        self.framing = framing;
+        self.feed(&head, to);
     }
 
     /// The same for a piece that is known to be UTF-8.
@@ -188,6 +262,14 @@ impl Reader {
 
     /// Reads what no line feed has ended: nothing more of this comes, but something else may.
     pub(crate) fn rest(&mut self, to: &mut impl Consumer) {
+        if let Framing::Begun { head, then, max_line } = &mut self.framing {
+            let (head, framing) = (std::mem::take(head), then.framing(*max_line));
+            if head.trim_ascii().is_empty() {
+                return to.copy(&head);
+            }
+            self.framing = framing;
+            self.feed(&head, to);
+        }
         let Self {
             framing,
             lines: stage,
@@ -203,6 +285,7 @@ impl Reader {
                     *stopped = !stage.frame(frame, to);
                     !*stopped
                 }),
+                Framing::Begun { .. } => {}
                 Framing::Values { buffer, .. } => {
                     let value = std::mem::take(buffer);
                     *stopped = !stage.document(&value, to);

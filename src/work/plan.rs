@@ -5,7 +5,7 @@ use agentglot_adapters::convert::Options;
 use agentglot_adapters::detect::Found;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::cuts::Cuts;
-use agentglot_adapters::raw::frame::{Line, Lines};
+use agentglot_adapters::raw::frame::{Line, Lines, Values};
 use agentglot_adapters::raw::store::begins_as_subagent;
 
 use super::Work;
@@ -183,6 +183,7 @@ impl Plan {
         let separable = self.jobs > 1
             && options.from.is_streaming()
             && !has_headers
+            && Values::begin(source.head()) != Some(true)
             && options.prompts.is_empty()
             && !options.strict
             && !options.to.mode.layout.is_one_value();

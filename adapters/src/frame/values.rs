@@ -48,7 +48,43 @@ impl Values {
         self.scanned = buffer.len();
         None
     }
+
+    /// Whether `head` begins with a value that keeps to no lines: an array of objects, or an object whose bracket stands alone on its line;
+    /// `None` when that cannot be told yet.
+    pub fn begin(head: &[u8]) -> Option<bool> {
+        let text = match head.strip_prefix(UTF8_MARK) {
+            Some(text) => text,
+            None if !head.is_empty() && UTF8_MARK.starts_with(head) => return None,
+            None => head,
+        };
+        let Some((first, rest)) = text.trim_ascii_start().split_first() else {
+            return (text.len() > BLANKS).then_some(false);
+        };
+        let next = rest.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blanks = &rest[..next.unwrap_or(rest.len())];
+        let next = &rest[blanks.len()..];
+        match first {
+            _ if blanks.len() > BLANKS => Some(false),
+            b'{' if blanks.contains(&b'\n') => Some(true),
+            b'{' => (!next.is_empty()).then_some(false),
+            // `[{` begins more than JSON does.
+            b'[' => match next.split_first() {
+                None => None,
+                Some((b'{', inside)) => match inside.trim_ascii_start().first() {
+                    None => (inside.len() > BLANKS).then_some(false),
+                    Some(byte) => Some(*byte == b'"'),
+                },
+                Some(_) => Some(false),
+            },
+            _ => Some(false),
+        }
+    }
 }
+
+/// What some programs put at the beginning of a text in UTF-8.
+const UTF8_MARK: &[u8] = "\u{feff}".as_bytes();
+/// A beginning of more blanks than this is one of lines.
+const BLANKS: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -62,5 +98,30 @@ mod tests {
         assert_eq!(&text[..first], b"[\n {\"a\": \"]\\\"\"},\n 2\n]");
         let rest = &text[first + 1..];
         assert_eq!(values.end(rest), Some(rest.len()));
+    }
+
+    #[test]
+    fn values_are_told_from_lines() {
+        for (head, is) in [
+            ("[{\"a\":1}]", Some(true)),
+            ("\u{feff} \n[\n  {\n \"", Some(true)),
+            ("{ \r\n", Some(true)),
+            ("{\"a\"", Some(false)),
+            ("{ \"a\"", Some(false)),
+            ("[{module}] up", Some(false)),
+            ("[\n]", Some(false)),
+            ("[1,2]", Some(false)),
+            ("[INFO", Some(false)),
+            ("data: {", Some(false)),
+            ("", None),
+            (" \n", None),
+            ("[ ", None),
+            ("[{ ", None),
+            ("{", None),
+        ] {
+            assert_eq!(Values::begin(head.as_bytes()), is, "{head:?}");
+        }
+        assert_eq!(Values::begin(b"\xef\xbb"), None);
+        assert_eq!(Values::begin(&b" ".repeat(100_000)), Some(false));
     }
 }

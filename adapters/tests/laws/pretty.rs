@@ -1,7 +1,7 @@
 //! A `json` log says the same however it is laid out, and what is written of it stays on its lines.
 
 use crate::common::json::Json;
-use crate::common::{Log, Wrongs, convert, format, parallel, parting, stream_goldens, streaming, verbatim, with_ledger};
+use crate::common::{Log, Wrongs, convert, format, goldens, parallel, parting, stream_goldens, streaming, verbatim, with_ledger};
 
 /// The lines of a log as the elements of an array.
 fn array(log: &Log) -> Option<String> {
@@ -56,4 +56,41 @@ fn a_log_says_the_same() {
         .filter(|log| matches!(log.format.dialect.name(), "claude" | "qwen-code") && log.bytes.len() < 40_000)
         .collect();
     parallel(&logs, over).finish("layout");
+}
+
+/// Without the blanks between tokens, which go where a value is put on one line.
+fn squeezed(out: &[u8]) -> String {
+    String::from_utf8_lossy(out).replace(' ', "")
+}
+
+/// People keep the lines of a log in one array, whatever wrote them.
+#[test]
+fn lines_kept_in_an_array_are_read() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        let Some(array) = array(log) else { return };
+        let spread = array.replacen('[', "[\n", 1) + "\n";
+        let each = |log: &Log| String::from_utf8_lossy(&log.bytes).replace("\n{", "\n{\n").replacen('{', "{\n", 1);
+        for to in [format("claude"), format("agentglot")] {
+            if to == log.format {
+                continue;
+            }
+            let options = verbatim(log.format, to);
+            let wanted = convert(&options, &log.bytes);
+            for form in [&array, &spread, &each(log)] {
+                wrongs.check();
+                let found = convert(&options, form.as_bytes());
+                if squeezed(&wanted.out) != squeezed(&found.out) || wanted.damage.len() != found.damage.len() {
+                    wrongs.add(
+                        format!("{} -> {to}", log.format),
+                        format!("{}: {}", log.name, parting(&wanted.out, &found.out)),
+                    );
+                }
+            }
+        }
+    };
+    let logs: Vec<Log> = goldens()
+        .into_iter()
+        .filter(|log| log.format.is_streaming() && !log.hostile && log.bytes.len() < 8_000)
+        .collect();
+    parallel(&logs, over).finish("array");
 }
