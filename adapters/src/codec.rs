@@ -126,6 +126,11 @@ impl Format {
         self.mode.layout.is_lines() && !self.is_store()
     }
 
+    /// Whether sessions in other dialects may stand in one file with it. A file that a program adds line after line to is its own.
+    pub const fn stands_with_others(self) -> bool {
+        !matches!(self.mode.layout, Layout::Store)
+    }
+
     /// Whether it is what a program keeps of a session. See [`Layout::Store`].
     pub const fn is_store(self) -> bool {
         self.mode.layout.is_store()

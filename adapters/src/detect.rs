@@ -126,6 +126,8 @@ pub struct Detector {
     marks: Vec<Mark>,
     /// It is a format that others write.
     elsewhere: Option<&'static str>,
+    /// What the first message is, if it alone is a session, and how many marks are of it: what follows may be anything.
+    row: Option<(Format, usize)>,
 }
 
 #[derive(Debug)]
@@ -177,7 +179,7 @@ impl Detector {
             Layout::Lines => self.lines(prefix, first, last_look),
             Layout::Document => self.document(&prefix[first..]),
         }
-        if let Some(mark) = self.marks.iter().find(|m| m.best.0 >= PROOF) {
+        if let Some(mark) = self.proven() {
             // A single object that holds the whole log can only be told from a stream when the next line, or none, comes.
             let single = layout == Layout::Lines && self.seen <= 1 && self.json_name;
             if !single || last_look {
@@ -223,6 +225,7 @@ impl Detector {
     fn document(&mut self, text: &[u8]) {
         self.marks.clear();
         self.elsewhere = None;
+        self.row = None;
         self.seen = 0;
         let mut at = Cursor::new(valid(text));
         while let Some(first) = at.peek() {
@@ -256,6 +259,7 @@ impl Detector {
         }
         let line = Opened::new(text);
         self.elsewhere = self.elsewhere.or_else(|| elsewhere::name_of(&line));
+        let row = if self.marks.is_empty() { row(&line) } else { None };
         for evidence in recognise(&line) {
             let why = || format!("{unit} {}: {}", self.seen, evidence.why);
             match self.marks.iter_mut().find(|m| m.format == evidence.format) {
@@ -275,6 +279,15 @@ impl Detector {
                 }
             }
         }
+        self.row = self.row.or_else(|| row.map(|sign| (sign.format, self.marks.len())));
+    }
+
+    /// What there is a proof of; a session that stood alone before it is read first.
+    fn proven(&self) -> Option<&Mark> {
+        let at = self.marks.iter().position(|mark| mark.best.0 >= PROOF)?;
+        let first = self.row.filter(|(_, marks)| at >= *marks);
+        let row = first.and_then(|(row, _)| self.marks.iter().find(|mark| mark.format == row));
+        Some(row.unwrap_or(&self.marks[at]))
     }
 
     fn sure(&self) -> bool {
@@ -356,7 +369,8 @@ pub(crate) fn may_be<'l>(dialect: Dialect, lines: impl Iterator<Item = &'l [u8]>
     ranking.iter().any(|(score, mark)| *score == best && mark.format.dialect == dialect)
 }
 
-/// The proof in one line that it is another dialect's than `dialect`, if it is one dialect's alone.
+/// The proof in one line that it is another dialect's than `dialect`, if it is one dialect's alone; or the sign that it is a session by
+/// itself, where `dialect` knows no such line.
 pub(crate) fn proof_of_another(dialect: Dialect, text: &str) -> Option<Evidence> {
     let line = Opened::new(text);
     let proof = |of: Dialect| (of.vendor().recognise)(&line).filter(|sign| sign.weight >= PROOF);
@@ -365,8 +379,18 @@ pub(crate) fn proof_of_another(dialect: Dialect, text: &str) -> Option<Evidence>
         return None;
     }
     let mut others = Dialect::readable().filter(|&other| other != dialect).filter_map(proof);
-    let found = others.next()?;
-    others.next().is_none().then_some(found)
+    match others.next() {
+        Some(found) => others.next().is_none().then_some(found),
+        None => row(&line).filter(|row| row.format.dialect != dialect && (dialect.vendor().recognise)(&line).is_none()),
+    }
+}
+
+/// The sign that a line is a session by itself, where little speaks for anything else.
+fn row(line: &Opened<'_>) -> Option<Evidence> {
+    let is_row = |sign: &Evidence| sign.format.mode.layout == codec::Layout::Rows && sign.weight >= STRONG;
+    let found = recognise(line).find(is_row)?;
+    let others = recognise(line).filter(|sign| sign.format.dialect != found.format.dialect);
+    (others.map(|sign| sign.weight).max().unwrap_or(0) + HINT <= found.weight).then_some(found)
 }
 
 /// What each dialect says about a line.
@@ -375,105 +399,4 @@ fn recognise<'a, 'l>(line: &'a Opened<'l>) -> impl Iterator<Item = Evidence> + u
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn detect(text: &str) -> Answer {
-        Detector::new(false).look(text.as_bytes(), true)
-    }
-
-    fn found(text: &str) -> String {
-        match detect(text) {
-            Answer::Found(found) => found.format.to_string(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    const CLAUDE: &str = r#"{"type":"system","subtype":"init","cwd":"/","session_id":"s","tools":[],"permissionMode":"default","claude_code_version":"2.1.329","uuid":"u"}"#;
-    const QWEN_CODE: &str = r#"{"type":"system","subtype":"init","uuid":"s","session_id":"s","cwd":"/","tools":[],"permission_mode":"default","qwen_code_version":"0.24.4"}"#;
-
-    #[test]
-    fn the_first_telling_line_decides() {
-        let mut detector = Detector::new(false);
-        let text = format!("npm warn: something\n{CLAUDE}\n");
-        let almost = text.len() - 1;
-        assert_eq!(detector.look(&text.as_bytes()[..10], false), Answer::More);
-        assert_eq!(detector.look(&text.as_bytes()[..almost], false), Answer::More);
-        let Answer::Found(found) = detector.look(text.as_bytes(), false) else {
-            panic!()
-        };
-        assert_eq!(found.format.to_string(), "claude");
-        assert_eq!(found.why, "line 2: system/init with claude_code_version");
-    }
-
-    #[test]
-    fn layouts_are_told_apart() {
-        assert_eq!(found(&format!("[{CLAUDE}]")), "claude:json");
-        assert_eq!(found(&format!("[\n  {QWEN_CODE}\n]\n")), "qwen-code:json");
-        assert_eq!(found(&format!("[1,2]\n{QWEN_CODE}\n")), "qwen-code");
-        assert_eq!(found(&CLAUDE.replacen('{', "{\n", 1)), "claude:json");
-        let result = r#"{"duration_ms":1,"type":"result","subtype":"success","is_error":false,"total_cost_usd":0,"modelUsage":{},"session_id":"s"}"#;
-        assert_eq!(found(result), "claude");
-        let Answer::Found(named) = Detector::new(true).look(result.as_bytes(), true) else {
-            panic!()
-        };
-        assert_eq!(named.format.to_string(), "claude:json");
-        let Answer::Found(stream) = Detector::new(true).look(format!("{result}\n{result}\n").as_bytes(), true) else {
-            panic!()
-        };
-        assert_eq!(stream.format.to_string(), "claude");
-    }
-
-    #[test]
-    fn what_cannot_be_told_is_said() {
-        assert_eq!(detect(" \n\n"), Answer::Empty);
-        let Answer::Unclear(unclear) = detect("hello\n{\"x\":1}\n") else {
-            panic!()
-        };
-        assert!(unclear.candidates.is_empty());
-        assert!(unclear.to_string().contains("2 lines read and no dialect recognised"), "{unclear}");
-        let Answer::Unclear(unclear) = detect(r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#) else {
-            panic!()
-        };
-        let names: Vec<_> = unclear.candidates.iter().map(|c| c.format.to_string()).collect();
-        assert_eq!(names, ["claude", "qwen-code"]);
-        assert!(unclear.to_string().contains("may be claude (line 1: "), "{unclear}");
-        let Answer::Unclear(unclear) = Detector::new(false).look(b"\xff\xfe{\0\"\0", true) else {
-            panic!()
-        };
-        assert_eq!(unclear.kind, Some("text in UTF-16"));
-    }
-
-    #[test]
-    fn cuts_never_matter_for_the_answer() {
-        let texts = [
-            format!("{{\"x\":1}}\n{CLAUDE}\n"),
-            format!("[\n{QWEN_CODE}\n]"),
-            format!("[{QWEN_CODE}]"),
-            "{\"type\": \"system\", \"message\": \"Session ID: 0a1b2c3d\"}\n".to_owned(),
-        ];
-        for text in texts {
-            let whole = Detector::new(false).look(text.as_bytes(), true);
-            for cut in 0..text.len() {
-                let mut detector = Detector::new(false);
-                let answer = match detector.look(&text.as_bytes()[..cut], false) {
-                    Answer::More => detector.look(text.as_bytes(), true),
-                    early => early,
-                };
-                assert_eq!(answer, whole, "cut at {cut} of {text}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_line_without_end_is_looked_at_all_the_same() {
-        let mut text =
-            r#"{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":""#
-                .to_owned();
-        text.push_str(&"x".repeat(Detector::ENOUGH_BYTES));
-        let Answer::Found(found) = Detector::new(false).look(text.as_bytes(), false) else {
-            panic!()
-        };
-        assert_eq!(found.format.to_string(), "claude");
-    }
-}
+mod tests;

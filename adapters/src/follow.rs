@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use crate::codec::{Cx, Decode, Decoder, Dialect, Format};
-use crate::detect::{self, Evidence};
+use crate::detect::{self, Evidence, PROOF};
 use crate::event::{Event, Input, Kind, Sink, Topic};
 
 /// Whether a turn has ended with it, or has begun or goes on; `None` if it says nothing of turns.
@@ -53,6 +53,9 @@ pub(crate) fn begins_another(dialect: Dialect, text: &str, in_turn: bool) -> Opt
     }
     if !in_turn {
         return Some(found);
+    }
+    if found.weight < PROOF {
+        return None;
     }
     let mut first = First::default();
     let cx = Cx {

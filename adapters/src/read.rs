@@ -282,7 +282,7 @@ impl<R: Read> Intake<R> {
 
     /// Whether a session in another dialect is read as what it is.
     pub(crate) fn follows(&self) -> bool {
-        self.auto && matches!(self.from, Source::Is(format) if format.is_streaming())
+        self.auto && matches!(self.from, Source::Is(format) if format.stands_with_others())
     }
 
     /// What the log is written in; `None` if there is nothing in it.

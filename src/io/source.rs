@@ -298,7 +298,7 @@ impl Source {
         }
         match self.detect() {
             // Where a session in another dialect begins, that one is read.
-            Ok(Some(found)) if found.format.is_streaming() => Ok(Written::Auto),
+            Ok(Some(found)) if found.format.stands_with_others() => Ok(Written::Auto),
             Ok(Some(found)) => Ok(Written::Is(found.format)),
             Ok(None) => Ok(Written::Auto),
             Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {

@@ -166,7 +166,7 @@ impl Plan {
                 Ok(Some(found)) => {
                     log.options.from = found.format;
                     log.is_told = true;
-                    log.options.follow = found.format.is_streaming();
+                    log.options.follow = found.format.stands_with_others();
                     log.note = Some(format!("{}: {} ({})", log.name, found.format, found.why));
                 }
                 Ok(None) => log.note = Some(format!("{}: empty, there is nothing to convert", log.name)),

@@ -90,3 +90,45 @@ data: [DONE]
         }
     }
 }
+
+/// What `agentglot convert` does where no dialect is named.
+fn found_and_converted(log: &str, to: &str) -> String {
+    let crate::detect::Answer::Found(found) = crate::detect::Detector::new(false).look(log.as_bytes(), true) else {
+        panic!("no dialect found in {log}");
+    };
+    let options = Options {
+        follow: found.format.stands_with_others(),
+        ..Options::new(found.format, to.parse().unwrap())
+    };
+    let mut converter = Converter::new(options);
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    assert_eq!(converter.take_damage(), []);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn training_data_and_logs_stand_in_one_file() {
+    let claude = concat!(
+        r#"{"type":"system","subtype":"init","cwd":"/","session_id":"s","tools":[],"permissionMode":"default","claude_code_version":"2.1.329","uuid":"u"}"#,
+        "\n",
+        r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"the log's"}]}}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"the log's","session_id":"s","num_turns":1}"#,
+    );
+    let rows = [
+        r#"{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"the row's"}]}"#,
+        r#"{"id":7,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"the row's"}]}"#,
+        r#"{"conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"the row's"}]}"#,
+    ];
+    for row in rows {
+        for log in [format!("{row}\n{claude}\n"), format!("{claude}\n{row}\n"), format!("{row}\n{claude}\n{row}\n")] {
+            for to in ["agentglot", "codex:exec", "openai:messages"] {
+                let out = found_and_converted(&log, to);
+                let count = |text: &str| out.matches(text).count() >= log.matches(text).count().min(2) - usize::from(text == "the log's");
+                assert!(count("the row's") && count("the log's"), "{to}: {log}\n{out}");
+            }
+        }
+    }
+}

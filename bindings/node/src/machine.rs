@@ -75,7 +75,7 @@ impl Machine {
     fn find_out(&mut self, over: bool, out: &mut Vec<u8>) -> Result<(), Unclear> {
         match Detector::new(false).look(&self.head, over) {
             Answer::Found(found) => {
-                self.options.follow = found.format.is_streaming();
+                self.options.follow = found.format.stands_with_others();
                 let head = std::mem::take(&mut self.head);
                 self.begin(found.format).feed(&head, out);
                 Ok(())
