@@ -25,6 +25,8 @@ pub struct Mode {
     /// Its logs hold what host and agent say to each other, and the agent's side tells the prompts. Other dialects' logs are the agent's:
     /// nothing of the host's goes over to them.
     pub both_sides: bool,
+    /// Its logs are of a connection that may serve several sessions at the same time.
+    pub serves_many: bool,
     /// It is read and never written.
     pub read_only: bool,
 }
@@ -79,6 +81,7 @@ impl Mode {
             name,
             apart,
             both_sides: false,
+            serves_many: false,
             read_only: false,
         }
     }
@@ -91,6 +94,11 @@ impl Mode {
     /// The same in whose logs both sides speak.
     pub const fn of_both_sides(self) -> Self {
         Self { both_sides: true, ..self }
+    }
+
+    /// The same of a connection that may serve several sessions at the same time.
+    pub const fn of_many_sessions(self) -> Self {
+        Self { serves_many: true, ..self }
     }
 
     /// The same that nobody writes.
@@ -282,6 +290,19 @@ pub trait Decode {
     /// What is read is the file of a subagent, beside that of the session that it worked in.
     fn subagent(&mut self, of: &Child) {
         let _ = of;
+    }
+
+    /// Whether a turn is going on, of a connection that may serve several sessions at the same time ([`Mode::serves_many`]).
+    #[inline]
+    fn is_in_turn(&self) -> bool {
+        false
+    }
+
+    /// Whether a line is of another session than the one of which a turn is going on. It is asked of lines in the order in which they came,
+    /// once more of those that were set aside; what such a line asks is answered by one that names no session.
+    fn is_others(&mut self, text: &str) -> bool {
+        let _ = text;
+        false
     }
 
     /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the

@@ -1,5 +1,6 @@
 //! Reading one dialect and writing another: decode, assemble, encode, and keep the ledger.
 
+mod aside;
 mod core;
 mod document;
 mod options;

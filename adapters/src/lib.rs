@@ -65,6 +65,7 @@ mod client;
 mod codec;
 mod conduct;
 mod cuts;
+mod elsewhere;
 mod event;
 mod follow;
 mod frame;

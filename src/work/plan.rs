@@ -183,6 +183,7 @@ impl Plan {
         let separable = self.jobs > 1
             && options.from.is_streaming()
             && !has_headers
+            && !options.from.mode.serves_many
             && Values::begin(source.head()) != Some(true)
             && options.prompts.is_empty()
             && !options.strict

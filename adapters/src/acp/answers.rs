@@ -77,6 +77,12 @@ impl Asked {
         Some(self.0.remove(self.find(id)?).1)
     }
 
+    /// The session that a question is about; `None` of one that says none.
+    pub(super) fn session_of(&self, id: &str) -> Option<&str> {
+        let session = &self.0[self.find(id)?].1.session;
+        (!session.is_empty()).then_some(session)
+    }
+
     fn asked_at(&self, id: &str) -> Option<u64> {
         Some(self.0[self.find(id)?].1.at)
     }

@@ -7,6 +7,8 @@ use super::fields::knows;
 use super::{PARAMS, RECORDED, TOOL_CALL};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode};
+use crate::detect::{Opened, word};
+use crate::elsewhere::Elsewhere;
 use crate::event::{
     At, Block, Content, ControlKind, Event, Fields, Input, InputKind, Kind, Media, Notice, Origin, Outcome, OutcomeKind, Permission, Prompt,
     PromptSource, Request, Sink, Topic, Withdraw,
@@ -21,6 +23,8 @@ pub struct Decoder {
     pub(super) agent_asked: Asked,
     /// The question of the host's that the last message answered: where another session begins with it, it is read once more.
     pub(super) last: Option<(String, Question)>,
+    /// What was asked in lines of other sessions that were set aside.
+    elsewhere: Elsewhere,
     /// How many questions there were: of two with one id the later one is answered.
     count: u64,
     /// The session that the last message named.
@@ -108,6 +112,39 @@ impl Decode for Decoder {
         self.end_replayed(cx, sink);
     }
 
+    /// Turns that are said again end without a word.
+    fn is_in_turn(&self) -> bool {
+        self.turns > 0 || self.turn.said && !self.turn.replayed
+    }
+
+    fn is_others(&mut self, text: &str) -> bool {
+        let line = Opened::new(text);
+        let dir = line.get("dir").map_or("", word);
+        let get = |name: &str| match line.get("msg") {
+            Some(message) if !dir.is_empty() => message.get(name),
+            _ => line.get(name),
+        };
+        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
+        let method = get("method").map_or("", word);
+        let result = get("result");
+        let named = get("params").or(result).and_then(|told| told.get("sessionId")).map_or("", word);
+        if named.is_empty() {
+            // An answer.
+            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
+            let to_agent = match dir {
+                "" => result.is_some_and(|result| result.get("outcome").is_some()),
+                dir => dir == "c2a",
+            };
+            let asked = if to_agent { &self.agent_asked } else { &self.host_asked };
+            return self.elsewhere.take(to_agent, id) || asked.session_of(id).is_some_and(|session| session != self.session);
+        }
+        let other = named != self.session;
+        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
+            self.elsewhere.asks(AGENT_SAYS.iter().any(|word| method.starts_with(word)), id);
+        }
+        other
+    }
+
     /// Questions that wait for their answer are those of the same host.
     fn next_session(&mut self, _to: &str) {
         if let Some((id, question)) = self.last.take() {
@@ -116,6 +153,7 @@ impl Decode for Decoder {
         *self = Self {
             host_asked: std::mem::take(&mut self.host_asked),
             agent_asked: std::mem::take(&mut self.agent_asked),
+            elsewhere: std::mem::take(&mut self.elsewhere),
             count: self.count,
             ..Self::default()
         };
@@ -287,6 +325,7 @@ impl Decoder {
     fn ask(&mut self, line: &Line<'_>, by_host: bool, question: Question) {
         let asked = if by_host { &mut self.host_asked } else { &mut self.agent_asked };
         if let Some(id) = line.message.get("id") {
+            self.elsewhere.take(!by_host, id.as_str());
             self.count += 1;
             asked.add(id.as_str(), Question { at: self.count, ..question });
         }
@@ -387,6 +426,7 @@ impl Decoder {
         };
         let origin = self.origin_of(&line);
         let mut question = Question::of(Method::Permission);
+        question.session.clone_from(&self.session);
         question.options = line
             .params
             .get("options")

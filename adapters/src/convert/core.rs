@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use bumpalo::Bump;
 
+use super::aside::Aside;
 use super::document::Document;
 use super::pipe::{Pipe, Told};
 use super::sessions::Sessions;
@@ -45,6 +46,8 @@ pub(super) struct Core {
     trace: Option<Rc<Trace>>,
     pub(super) ledger: Option<Ledger>,
     line: u64,
+    /// Lines of sessions that wait for the turn of another one to end.
+    pub(super) aside: Aside,
     pub(super) damage: Vec<Damage>,
     pub(super) damaged: u64,
     pub(super) silent: Silent,
@@ -209,6 +212,7 @@ impl Core {
             trace,
             ledger,
             line: 0,
+            aside: Aside::default(),
             damage: Vec::new(),
             damaged: 0,
             silent: Silent::default(),
@@ -382,7 +386,7 @@ impl Core {
         }
     }
 
-    fn damage(&mut self, at: usize, pointer: Option<String>, reason: String) {
+    pub(super) fn damage(&mut self, at: usize, pointer: Option<String>, reason: String) {
         if let Some(ledger) = &mut self.ledger {
             ledger.add(self.line, [Finding::new(Fate::Damaged, "", &reason)]);
         }
@@ -396,8 +400,9 @@ impl Core {
     }
 }
 
-impl Consumer for Core {
-    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+impl Core {
+    /// Reads a value.
+    pub(super) fn read<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
         let Source { decoder, arena, line, stand } = source;
         let at = stand.at;
         self.line = line;
@@ -451,6 +456,15 @@ impl Consumer for Core {
         }
         Ok(used)
     }
+}
+
+impl Consumer for Core {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        if self.options.from.mode.serves_many && !self.identity {
+            return self.read_of_many(text, source);
+        }
+        self.read(text, source)
+    }
 
     fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
         if !self.stored.looks_at_lines() {
@@ -498,6 +512,8 @@ impl Consumer for Core {
     fn end(&mut self, source: Source<'_, '_>) {
         self.line = source.line;
         let Source { decoder, arena, .. } = source;
+        self.read_aside(decoder, arena, true);
+        self.line = source.line;
         let mut pipe = self.pipe("", arena);
         let cx = pipe.down.cx;
         let before = pipe.down.out.len();

@@ -148,7 +148,9 @@ impl Pipe<'_, '_> {
     /// An event names another session than the line before. Returns whether it is another one.
     #[cold]
     fn is_another(&mut self, event: &Event<'_>, id: &str) -> bool {
-        let another = self.told.over || self.sessions.step(id, &event.kind, self.assembler.is_in_turn()) == Step::Another;
+        // A connection that serves several sessions names each; none goes on under another id.
+        let is_other = self.options.from.mode.serves_many && !self.sessions.is_unnamed();
+        let another = self.told.over || self.sessions.step(id, &event.kind, self.assembler.is_in_turn()) == Step::Another || is_other;
         if another {
             self.told.another = Some(id.to_owned());
         }
@@ -286,6 +288,13 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     fn input(&mut self, input: &Input<'a>) {
         if self.told.another.is_some() {
+            return;
+        }
+        let session = input.origin.session.filter(|_| matches!(input.kind, InputKind::Prompt(_)));
+        if let Some(id) = session.filter(|id| !self.sessions.is_unnamed() && !self.sessions.is_current(id.as_escaped()))
+            && self.options.from.mode.serves_many
+        {
+            self.told.another = Some(id.as_escaped().to_owned());
             return;
         }
         self.told.events += 1;

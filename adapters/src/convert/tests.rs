@@ -123,7 +123,11 @@ fn training_data_and_logs_stand_in_one_file() {
         r#"{"conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"the row's"}]}"#,
     ];
     for row in rows {
-        for log in [format!("{row}\n{claude}\n"), format!("{claude}\n{row}\n"), format!("{row}\n{claude}\n{row}\n")] {
+        for log in [
+            format!("{row}\n{claude}\n"),
+            format!("{claude}\n{row}\n"),
+            format!("{row}\n{claude}\n{row}\n"),
+        ] {
             for to in ["agentglot", "codex:exec", "openai:messages"] {
                 let out = found_and_converted(&log, to);
                 let count = |text: &str| out.matches(text).count() >= log.matches(text).count().min(2) - usize::from(text == "the log's");
@@ -131,4 +135,96 @@ fn training_data_and_logs_stand_in_one_file() {
             }
         }
     }
+}
+
+/// What each turn says, in the order of their outcomes: its session, texts, results and outcome.
+fn turns(events: &str) -> Vec<String> {
+    let mut turns = vec![String::new()];
+    for line in events.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| event[name].as_str().unwrap_or_default();
+        let turn = turns.last_mut().unwrap();
+        let said = match (text("event"), text("input")) {
+            ("prompt", _) | (_, "prompt") => text("content"),
+            ("delta", _) => text("text"),
+            ("tool_result", _) => text("content"),
+            ("outcome", _) => text("outcome"),
+            _ => continue,
+        };
+        *turn += &format!("{}: {said}; ", text("session"));
+        if text("event") == "outcome" {
+            turns.push(String::new());
+        }
+    }
+    assert_eq!(turns.pop().as_deref(), Some(""), "nothing is said outside of turns");
+    turns
+}
+
+#[test]
+fn sessions_of_one_connection_are_read_one_by_one() {
+    let logs = [
+        (
+            "acp",
+            include_str!("many/acp.jsonl"),
+            &[
+                "A: ask A; A: A one ; A: out a; A: A two; A: success; ",
+                "B: ask B; B: B one ; B: out b; B: B two; B: limit_tokens; ",
+                "A: again A; A: A three; A: success; ",
+            ][..],
+        ),
+        (
+            "opencode:bus",
+            include_str!("many/bus.jsonl"),
+            &[
+                "ses_A: ask A; ses_A: A one ; ses_A: A two; ses_A: success; ",
+                "ses_B: ask B; ses_B: B one ; ses_B: success; ",
+            ],
+        ),
+        (
+            "codex:app-server",
+            include_str!("many/app.jsonl"),
+            &[
+                "thr_A: ask A; thr_A: A one ; thr_A: A two; thr_A: success; ",
+                "thr_B: ask B; thr_B: B one; thr_B: out b; thr_B: cancelled; ",
+                "thr_B: again B; thr_B: failed_model; ",
+            ],
+        ),
+    ];
+    for (from, log, wanted) in logs {
+        let options = Options {
+            keep_spelling: true,
+            ..Options::new(from.parse().unwrap(), "agentglot".parse().unwrap())
+        };
+        let events = crate::testing::with(log, options);
+        assert_eq!(turns(&events), wanted, "{from}");
+        if from.parse::<Format>().unwrap().is_writable() {
+            assert_eq!(crate::testing::converted(&events, "agentglot", from), log, "given back");
+        }
+        // A turn that is cut off keeps nothing back.
+        let last = log
+            .lines()
+            .rfind(|line| line.contains("ses_A") || line.contains("thr_A") || line.contains("\"id\":3,\"result\":{\"stop"));
+        let cut = log.replace(last.unwrap(), "");
+        let events = crate::testing::converted(&cut, from, "agentglot");
+        for said in ["ask B", "B one"] {
+            assert!(events.contains(said), "{from}: {said}: {events}");
+        }
+    }
+}
+
+/// Where a line stands is told of it, not of the line that ended its waiting.
+#[test]
+fn the_ledger_says_where_lines_stood_that_waited() {
+    let log = include_str!("many/acp.jsonl");
+    let mut converter = Converter::new(Options {
+        ledger: Some("log".to_owned()),
+        ..Options::new("acp".parse().unwrap(), "codex".parse().unwrap())
+    });
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    let entries = converter.take_entries();
+    let at = log.lines().position(|line| line.contains("ask B")).unwrap() as u64 + 1;
+    assert!(entries.iter().any(|entry| entry.line == at), "{entries:?}");
+    assert_eq!(converter.lines(), log.lines().count() as u64);
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::message::Message;
-use super::requests::Ids;
+use super::requests::{About, Ids, by_agent};
 use super::said::Round;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
+use crate::detect::{Opened, word};
+use crate::elsewhere::Elsewhere;
 use crate::event::{
     Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
     Usage, Withdraw,
@@ -34,6 +36,14 @@ pub struct Decoder {
     facts: Facts,
     /// The host has given the turn a schema of its answer.
     has_schema: bool,
+    /// A turn of the thread is going on.
+    pub(super) in_turn: bool,
+    /// Threads that it has started, with and without a call.
+    kin: Vec<String>,
+    /// What was asked in lines of other threads that were set aside.
+    pub(super) elsewhere: Elsewhere,
+    /// The request that the last line answered, and whether the host does: where another session begins with it, it is read once more.
+    pub(super) last: Option<(bool, String, About)>,
 }
 
 /// What a session is like; each is the body of a JSON string.
@@ -54,6 +64,7 @@ impl Decode for Decoder {
         let members = Members::read(&mut at, cx)?;
         let used = at.position();
         let line = Raw::trusted(&text[..used]);
+        self.last = None;
         let Some(message) = Message::read(line, &members, *cx) else {
             sink.event(&Event::new(self.here(cx), Kind::Unknown(line)));
             return Ok(used);
@@ -67,8 +78,55 @@ impl Decode for Decoder {
         Ok(used)
     }
 
-    fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+    fn is_in_turn(&self) -> bool {
+        self.in_turn
+    }
+
+    fn is_others(&mut self, text: &str) -> bool {
+        let line = Opened::new(text);
+        let dir = line.get("dir").map_or("", word);
+        let get = |name: &str| match line.get("msg") {
+            Some(message) if !dir.is_empty() => message.get(name),
+            _ => line.get(name),
+        };
+        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
+        let method = get("method").map_or("", word);
+        let result = get("result");
+        let told = get("params").or(result);
+        let thread = told.and_then(|told| told.get("thread"));
+        let named = told.and_then(|told| told.get("threadId")).or_else(|| thread?.get("id")).map_or("", word);
+        let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
+        if named.is_empty() {
+            // An answer.
+            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
+            let by_host = match dir {
+                "" => result.is_some_and(|result| result.get("decision").is_some()),
+                dir => dir == "c2s",
+            };
+            let asked = if by_host { &self.agent_asked } else { &self.host_asked };
+            return self.elsewhere.take(by_host, id) || asked.thread_of(id).is_some_and(|thread| !is_own(thread));
+        }
+        let parent = thread.and_then(|thread| thread.get("parentThreadId")).map_or("", word);
+        let other = !is_own(named) && (parent.is_empty() || !is_own(parent));
+        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
+            self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id);
+        }
+        other
+    }
+
+    /// Requests that wait for their answer are those of the same connection.
+    fn next_session(&mut self, to: &str) {
+        if let Some((by_host, id, about)) = self.last.take() {
+            let asked = if by_host { &mut self.agent_asked } else { &mut self.host_asked };
+            asked.add(&id, about);
+        }
+        *self = Self {
+            thread: to.to_owned(),
+            host_asked: std::mem::take(&mut self.host_asked),
+            agent_asked: std::mem::take(&mut self.agent_asked),
+            elsewhere: std::mem::take(&mut self.elsewhere),
+            ..Self::default()
+        };
     }
 }
 
@@ -79,6 +137,15 @@ impl Decoder {
             session: (!self.thread.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.thread))),
             ..Origin::default()
         }
+    }
+
+    /// A turn begins, or goes on; of the first thread that is named, where nothing has named the session.
+    pub(super) fn begin_turn(&mut self, message: &Message<'_>) {
+        let thread = message.text("threadId").unwrap_or_default().as_escaped();
+        if self.thread.is_empty() {
+            thread.clone_into(&mut self.thread);
+        }
+        self.in_turn |= thread == self.thread;
     }
 
     /// Where a message belongs.
@@ -138,6 +205,10 @@ impl Decoder {
         let name = method.unescape();
         match &*name {
             "thread/started" => self.thread_started(message, sink)?,
+            "turn/started" => {
+                self.begin_turn(message);
+                self.notice(message, Topic::Status, None, sink);
+            }
             "turn/completed" => self.completed(message, sink)?,
             "item/started" | "item/completed" => self.item(message, name.ends_with("completed"), sink)?,
             "item/agentMessage/delta" | "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" | "item/reasoning/summaryPartAdded" => {
@@ -171,6 +242,8 @@ impl Decoder {
                 thread: id.as_escaped().to_owned(),
                 host_asked: std::mem::take(&mut self.host_asked),
                 agent_asked: std::mem::take(&mut self.agent_asked),
+                elsewhere: std::mem::take(&mut self.elsewhere),
+                last: self.last.take(),
                 ..Self::default()
             };
         }
@@ -240,6 +313,9 @@ impl Decoder {
             self.session(message, thread, thread, sink);
             return Ok(());
         }
+        if self.kin.len() < MOST_KIN && !self.kin.iter().any(|kin| kin == id.as_escaped()) {
+            self.kin.push(id.as_escaped().to_owned());
+        }
         self.notice(message, Topic::Task, None, sink);
         Ok(())
     }
@@ -294,6 +370,7 @@ impl Decoder {
         };
         let answer = |item: &Raw<'a>| item.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("agentMessage"));
         let text = turn.get("items").and_then(|items| items.elements().filter(answer).last());
+        self.in_turn = false;
         self.round = Round::default();
         self.open.clear();
         self.denied.clear();
@@ -315,6 +392,9 @@ impl Decoder {
     }
 }
 
+/// More threads are not started by one.
+const MOST_KIN: usize = 256;
+
 /// One model call's.
 fn usage(last: Raw<'_>) -> Usage<'_> {
     let count = |name| last.get(name).and_then(Count::read);
@@ -335,7 +415,6 @@ fn usage(last: Raw<'_>) -> Usage<'_> {
 fn topic(method: &str) -> Option<Topic> {
     Some(match method {
         "thread/status/changed"
-        | "turn/started"
         | "turn/diff/updated"
         | "thread/name/updated"
         | "thread/archived"

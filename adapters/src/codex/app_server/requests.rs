@@ -11,19 +11,33 @@ use crate::ids;
 use crate::json::{Raw, Shape, Str};
 
 /// Requests that wait for their answer, as their ids are written: a number is another one than its digits as a text. With what each is about: the
-/// call that is to be permitted, or the method.
+/// call that is to be permitted, or the method, and the thread.
 #[derive(Debug, Default)]
-pub(super) struct Ids(Vec<(String, String)>);
+pub(super) struct Ids(Vec<(String, About)>);
+
+/// What a request is about: the call or the method, and the thread; empty where it names none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    pub(super) what: String,
+    pub(super) thread: String,
+}
 
 impl Ids {
     /// More than anybody has open; the oldest are forgotten.
     const MOST: usize = 256;
 
-    fn add(&mut self, id: Raw<'_>, about: Str<'_>) {
+    pub(super) fn add(&mut self, id: &str, about: About) {
+        self.0.retain(|(known, _)| known != id);
         if self.0.len() == Self::MOST {
             self.0.remove(0);
         }
-        self.0.push((id.as_str().to_owned(), about.as_escaped().to_owned()));
+        self.0.push((id.to_owned(), about));
+    }
+
+    /// The thread that a request is about.
+    pub(super) fn thread_of(&self, id: &str) -> Option<&str> {
+        let about = &self.0.iter().find(|(known, _)| known == id)?.1;
+        (!about.thread.is_empty()).then_some(&about.thread)
     }
 
     fn has(&self, id: Option<Raw<'_>>) -> bool {
@@ -31,14 +45,14 @@ impl Ids {
     }
 
     /// What it was about, if it was there.
-    pub(super) fn take(&mut self, id: Option<Raw<'_>>) -> Option<String> {
+    pub(super) fn take(&mut self, id: Option<Raw<'_>>) -> Option<About> {
         let at = id.and_then(|id| self.0.iter().position(|(known, _)| known == id.as_str()))?;
         Some(self.0.remove(at).1)
     }
 }
 
 /// Whether the program asks this, not the host.
-fn by_agent(method: &str) -> bool {
+pub(super) fn by_agent(method: &str) -> bool {
     method.starts_with("item/")
         || method.ends_with("Approval")
         || matches!(
@@ -54,15 +68,20 @@ impl Decoder {
             Side::Host => false,
             Side::Unknown => by_agent(&method.unescape()),
         };
+        self.elsewhere.take(agent, id.as_str());
+        let about = |what: Str<'_>| About {
+            what: what.as_escaped().to_owned(),
+            thread: message.text("threadId").unwrap_or_default().as_escaped().to_owned(),
+        };
         if agent {
             let call = self.agent_request(message, method, sink);
-            self.agent_asked.add(id, call.unwrap_or_default());
+            self.agent_asked.add(id.as_str(), about(call.unwrap_or_default()));
         } else {
             if method.is("initialize") {
                 // Nothing else names the process.
                 sink.program(None, None);
             }
-            self.host_asked.add(id, method);
+            self.host_asked.add(id.as_str(), about(method));
             self.host_request(message, method, sink);
         }
     }
@@ -133,6 +152,7 @@ impl Decoder {
         let cx = &message.cx;
         let kind = match &*method.unescape() {
             "turn/start" | "turn/steer" => {
+                self.begin_turn(message);
                 if let Some(content) = message.params.get("input").filter(|input| input.shape() == Some(Shape::Array)) {
                     let prompt = cx.keep(Prompt {
                         content: items::content(content, cx),
@@ -169,7 +189,15 @@ impl Decoder {
             sink.program(None, None);
         }
         let asked = if by_host { &mut self.agent_asked } else { &mut self.host_asked };
-        let about = asked.take(message.id).unwrap_or_default();
+        let about = asked.take(message.id);
+        if let (Some(id), Some(about)) = (message.id, &about) {
+            self.last = Some((by_host, id.as_str().to_owned(), about.clone()));
+        }
+        let About { what: about, thread } = about.unwrap_or_default();
+        let is_child = self.children.iter().any(|(child, _)| *child == thread);
+        if !thread.is_empty() && !is_child {
+            self.thread = thread;
+        }
         if let Some(words) = message
             .result
             .and_then(|result| result.get("message"))
@@ -200,6 +228,7 @@ impl Decoder {
         }
         if let Some(error) = message.error.filter(|_| !by_host && about == "turn/start") {
             // A turn that was refused says nothing more.
+            self.in_turn = false;
             let words = error.get("message").and_then(Raw::string);
             let outcome = message.cx.keep(Outcome {
                 error: words,

@@ -1,5 +1,7 @@
 //! Events of the server to events of the model.
 
+use bumpalo::Bump;
+
 use super::event::Said;
 use super::thread::Thread;
 use crate::chat::Members;
@@ -22,6 +24,10 @@ pub struct Decoder {
     children: Vec<Thread>,
     /// The session's facts were told.
     begun: bool,
+    /// Sessions that were left for another one, with whether their facts were told; the last one that was, last.
+    left: Vec<(Thread, bool)>,
+    /// The session that the last line has entered, as it was before it.
+    entered: Option<(Thread, bool)>,
     /// How the turn ends is worked out of what was said in it, when the server is idle.
     turn: Turn,
     /// The call of a subagent that runs last.
@@ -30,6 +36,8 @@ pub struct Decoder {
 
 /// More subagents than this do not work at a time.
 const MOST_CHILDREN: usize = 256;
+/// More sessions are forgotten.
+const MOST_LEFT: usize = 64;
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -39,6 +47,7 @@ impl Decode for Decoder {
             sink.event(&Event::new(self.here(cx), Kind::Noise(text)));
             return Ok(text.len());
         }
+        self.entered = None;
         let mut at = Cursor::new(value);
         let members = Members::read(&mut at, cx)?;
         let used = at.position();
@@ -50,8 +59,33 @@ impl Decode for Decoder {
         Ok(before + used)
     }
 
-    fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+    fn is_in_turn(&self) -> bool {
+        self.turn.is_open()
+    }
+
+    fn is_others(&mut self, text: &str) -> bool {
+        let arena = Bump::new();
+        let cx = Cx { arena: &arena, trace: None };
+        let text = text.strip_prefix("data:").map_or(text, str::trim_start);
+        let mut at = Cursor::new(text);
+        let Ok(members) = Members::read(&mut at, &cx) else { return false };
+        let Some(said) = Said::read(Raw::trusted(&text[..at.position()]), &members, cx) else {
+            return false;
+        };
+        let Some(id) = said.session().map(Str::as_escaped) else { return false };
+        let is_own = |id: &str| id == self.main.id || self.children.iter().any(|child| child.id == id);
+        !is_own(id) && !said.text(&["info", "parentID"]).is_some_and(|parent| is_own(parent.as_escaped()))
+    }
+
+    /// What was told of the other sessions is not told again. The line that has entered this one is read once more.
+    fn next_session(&mut self, to: &str) {
+        let (main, begun) = self.entered.take().unwrap_or_else(|| (Thread::of(to), false));
+        *self = Self {
+            main,
+            begun,
+            left: std::mem::take(&mut self.left),
+            ..Self::default()
+        };
     }
 }
 
@@ -122,14 +156,27 @@ impl Decoder {
             Some(at) => (&mut self.children[at], false),
             None => {
                 if !id.is_empty() && self.main.id != id.as_escaped() {
-                    self.main = Thread::of(id.as_escaped());
-                    self.children.clear();
-                    self.turn = Turn::default();
-                    self.begun = false;
+                    self.enter(id.as_escaped());
                 }
                 (&mut self.main, true)
             }
         }
+    }
+
+    /// Another session is the main one from here on.
+    fn enter(&mut self, id: &str) {
+        let known = self.left.iter().position(|(thread, _)| thread.id == id);
+        let (main, begun) = known.map_or_else(|| (Thread::of(id), false), |at| self.left.remove(at));
+        self.entered = Some((main.clone(), begun));
+        let left = (std::mem::replace(&mut self.main, main), std::mem::replace(&mut self.begun, begun));
+        if !left.0.id.is_empty() {
+            if self.left.len() == MOST_LEFT {
+                self.left.remove(0);
+            }
+            self.left.push(left);
+        }
+        self.children.clear();
+        self.turn = Turn::default();
     }
 
     /// What the line says.

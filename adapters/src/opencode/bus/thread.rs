@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::ids::hash;
 
 /// What was told of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
     /// Its id.
     pub(super) id: String,

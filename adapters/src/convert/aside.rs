@@ -1,0 +1,87 @@
+//! Sessions that one connection serves at the same time: what belongs to another one than that of which a turn is going on waits until that
+//! turn is over.
+
+use bumpalo::Bump;
+
+use super::core::Core;
+use crate::codec::{Decode, Decoder};
+use crate::json::{Cursor, Error};
+use crate::reader::{Source, Stand};
+
+/// Lines that wait, in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    /// Those that were read leave their places empty.
+    lines: Vec<Option<(u64, Box<str>)>>,
+    bytes: usize,
+}
+
+/// When so many bytes wait, the turn that is going on is taken for one that was cut off.
+const MOST: usize = 64 << 20;
+
+impl Core {
+    /// Reads a value of a log of many sessions, if nothing comes before it.
+    pub(super) fn read_of_many<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        let Source { decoder, arena, line, stand } = source;
+        if decoder.is_in_turn()
+            && decoder.is_others(text)
+            && let Ok(value) = Cursor::new(text).skip()
+        {
+            let used = value.as_str().len();
+            self.aside.lines.push(Some((line, text[..used].into())));
+            self.aside.bytes += used;
+            if self.aside.bytes > MOST {
+                self.read_aside(decoder, arena, true);
+            }
+            return Ok(used);
+        }
+        let source = Source {
+            decoder: &mut *decoder,
+            arena,
+            line,
+            stand,
+        };
+        let used = self.read(text, source)?;
+        if !decoder.is_in_turn() {
+            self.read_aside(decoder, arena, false);
+        }
+        Ok(used)
+    }
+
+    /// Reads what has waited and waits for nothing any more; `all`: whatever it waits for.
+    pub(super) fn read_aside<'a>(&mut self, decoder: &mut Decoder, arena: &'a Bump, all: bool) {
+        let mut at = 0;
+        self.begin_aside();
+        while let Some(place) = self.aside.lines.get_mut(at) {
+            at += 1;
+            let waits = |text: &str, decoder: &mut Decoder| !all && decoder.is_in_turn() && decoder.is_others(text);
+            let Some((line, text)) = place.take_if(|(_, text)| !waits(text, decoder)) else {
+                continue;
+            };
+            self.aside.bytes -= text.len();
+            let text = &*arena.alloc_str(&text);
+            let source = Source {
+                decoder: &mut *decoder,
+                arena,
+                line,
+                stand: Stand { at: 0, line: "" },
+            };
+            if let Err(error) = self.read(text, source) {
+                self.damage(error.at, error.pointer(text), error.why.to_string());
+            }
+            if !decoder.is_in_turn() && !all {
+                at = 0;
+                self.begin_aside();
+            }
+        }
+        self.aside.lines.retain(Option::is_some);
+    }
+
+    /// Lines are read that stand before the last one.
+    fn begin_aside(&mut self) {
+        self.aside.lines.retain(Option::is_some);
+        if let Some(ledger) = self.ledger.as_mut().filter(|_| !self.aside.lines.is_empty()) {
+            ledger.close();
+        }
+    }
+}
