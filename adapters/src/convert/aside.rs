@@ -49,7 +49,7 @@ impl Core {
     }
 
     /// Reads what has waited and waits for nothing any more; `all`: whatever it waits for.
-    pub(super) fn read_aside<'a>(&mut self, decoder: &mut Decoder, arena: &'a Bump, all: bool) {
+    pub(super) fn read_aside(&mut self, decoder: &mut Decoder, arena: &Bump, all: bool) {
         let mut at = 0;
         self.begin_aside();
         while let Some(place) = self.aside.lines.get_mut(at) {

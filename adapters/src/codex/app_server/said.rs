@@ -77,10 +77,11 @@ impl Decoder {
             return Ok(());
         }
         let text = message.need("delta")?;
-        self.enter(message, true, sink);
         let index = match self.round.block(item, part) {
+            // A call may end in the middle of what the model says: that goes on.
             Some(index) => index,
             None => {
+                self.enter(message, true, sink);
                 let index = self.begin(item, part);
                 let head = if thinks { BlockHead::Thinking } else { BlockHead::Text };
                 self.tell_with(message, Kind::BlockStart(BlockStart { index, head }), &[], sink);
@@ -128,7 +129,8 @@ impl Decoder {
             self.notice(message, Topic::Status, None, sink);
             return Ok(());
         }
-        self.enter(message, true, sink);
+        let goes_on = self.round.blocks.iter().any(|(of, ..)| of == item.id.as_escaped());
+        self.enter(message, !goes_on, sink);
         item.took();
         let blocks = cx.list(&blocks);
         let reply = cx.keep(Reply { blocks, ..Reply::default() });

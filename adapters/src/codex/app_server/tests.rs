@@ -118,3 +118,29 @@ fn a_diff_is_an_edit_elsewhere() {
     let exec = converted(&update, "codex:app-server", "codex");
     assert!(exec.contains(r#""changes":[{"path":"/w/a","kind":"update"}]"#), "{exec}");
 }
+
+/// A command may end between two pieces of a text, which goes on.
+#[test]
+fn what_is_said_around_the_end_of_a_command_is_said_once() {
+    let said = |word: &str, rest: &str| format!(r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"u",{rest}}}}}"#);
+    let piece = |text: &str| said("agentMessage/delta", &format!(r#""itemId":"m","delta":"{text}""#));
+    let whole = |word: &str, text: &str| said(word, &format!(r#""item":{{"type":"agentMessage","id":"m","text":"{text}"}}"#));
+    let log = [
+        &command("started", "inProgress", "null"),
+        &whole("started", ""),
+        &piece("one "),
+        &command("completed", "completed", "\"a\\n\""),
+        &piece("two"),
+        &whole("completed", "one two"),
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    for to in ["claude", "acp", "openai:messages"] {
+        let out = converted(&log, "codex:app-server", to);
+        let texts = out.matches("one ").count() + out.matches("\"two\"").count();
+        // ACP says it in its pieces; Claude's result says the answer once more.
+        let wanted = if to == "openai:messages" { 1 } else { 2 };
+        assert_eq!(texts, wanted, "{to}: {out}");
+    }
+}
