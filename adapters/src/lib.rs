@@ -88,6 +88,7 @@ mod threads;
 mod tools;
 mod trace;
 mod vendor;
+mod waiting;
 mod weave;
 mod write;
 

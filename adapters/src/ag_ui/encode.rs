@@ -11,6 +11,7 @@ use crate::ids;
 use crate::json::{Digits, Out, Raw, Str, alike};
 use crate::threads::Threads;
 use crate::trace::Kept;
+use crate::waiting::Waiting;
 
 /// Writes version 1.0: a run for each turn, and everything that begins ends before the run does.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ pub(super) struct Run {
     used: BTreeMap<String, u64>,
     pub(super) threads: Threads<Speaker>,
     /// Calls that are called otherwise, for another one of the run has their id; and those that subagents have made, with these.
-    pub(super) renamed: BTreeMap<String, String>,
+    pub(super) renamed: Waiting<String>,
     pub(super) owners: BTreeMap<String, String>,
     /// The same the other way round: what each has made.
     pub(super) owned: BTreeMap<String, Vec<String>>,

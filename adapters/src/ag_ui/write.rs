@@ -385,7 +385,7 @@ impl Encoder {
         let id = self.message("result", out);
         let run = self.run.get_or_insert_default();
         run.asked.remove(result.call.as_escaped());
-        let written = run.renamed.get(result.call.as_escaped()).cloned();
+        let written = run.renamed.take(result.call.as_escaped());
         self.begin("TOOL_CALL_RESULT", &agent, out);
         match written {
             Some(written) => call_id(&written, out),
@@ -444,7 +444,7 @@ impl Encoder {
         let written = fresh.strip_prefix("call ").unwrap_or(&fresh).to_owned();
         if written != id.as_escaped() {
             out.invented("/toolCallId", "another call of the run has its id");
-            run.renamed.insert(id.as_escaped().to_owned(), written.clone());
+            run.renamed.add(id.as_escaped(), written.clone());
         }
         if let Some(parent) = parent {
             run.owners.insert(id.as_escaped().to_owned(), parent.as_escaped().to_owned());

@@ -37,10 +37,22 @@ const NEAR: usize = 6;
 const SPARE: usize = 64;
 
 impl Calls {
-    /// Remembers a call; returns its place. A call that is said again is an update.
+    /// Remembers a call; returns its place. A call that is said again is an update, but for one that has its result: behind that comes
+    /// another call, whatever its id.
     pub(super) fn add(&mut self, call: &ToolCall<'_>) -> usize {
-        let id = call.id.as_escaped();
-        let at = self.find(call.id).unwrap_or_else(|| self.fresh(id));
+        let at = self.find(call.id).filter(|at| !self.all[*at].resolved);
+        self.store(at, call)
+    }
+
+    /// Remembers a call that was not spoken of before, in the words of it; returns its place. Ids may come twice.
+    pub(super) fn add_new(&mut self, call: &ToolCall<'_>) -> usize {
+        let is_same = |stored: &Stored| !stored.resolved && stored.input == call.input.as_str();
+        let at = self.find(call.id).filter(|at| is_same(&self.all[*at]));
+        self.store(at, call)
+    }
+
+    fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>) -> usize {
+        let at = at.unwrap_or_else(|| self.fresh(call.id.as_escaped()));
         let stored = &mut self.all[at];
         call.name.as_escaped().clone_into(&mut stored.name);
         stored.kind = call.kind;
@@ -92,20 +104,31 @@ impl Calls {
         }
     }
 
-    /// The place of the call with this id.
+    /// The place of the last call with this id.
     pub(super) fn find(&self, id: Str<'_>) -> Option<usize> {
-        let id = id.as_escaped();
-        let far = self.used.saturating_sub(NEAR);
-        match self.all[far..self.used].iter().rposition(|call| alike(&call.id, id)) {
-            Some(near) => Some(far + near),
-            None if far > 0 => self.by_hash(id),
-            None => None,
+        self.last_where(id.as_escaped(), |_| true)
+    }
+
+    /// The place of the call that a result with this id is of: the last one that waits for its result.
+    pub(super) fn find_for_result(&self, id: Str<'_>) -> Option<usize> {
+        let last = self.find(id)?;
+        match self.all[last].resolved {
+            true => self.last_where(id.as_escaped(), |call| !call.resolved).or(Some(last)),
+            false => Some(last),
         }
     }
 
-    fn by_hash(&self, id: &str) -> Option<usize> {
-        let last = self.last.get(&hash(id)).copied();
-        std::iter::successors(last, |at| self.all[*at].before).find(|at| alike(&self.all[*at].id, id))
+    fn last_where(&self, id: &str, is: impl Fn(&Stored) -> bool) -> Option<usize> {
+        let is_it = |call: &Stored| alike(&call.id, id) && is(call);
+        let far = self.used.saturating_sub(NEAR);
+        match self.all[far..self.used].iter().rposition(is_it) {
+            Some(near) => Some(far + near),
+            None if far > 0 => {
+                let last = self.last.get(&hash(id)).copied();
+                std::iter::successors(last, |at| self.all[*at].before).find(|at| is_it(&self.all[*at]))
+            }
+            None => None,
+        }
     }
 
     /// Calls that got no result and their places, in the order in which they were made.

@@ -128,9 +128,17 @@ impl<'a> Desk<'_, '_, 'a> {
         }
     }
 
+    /// A snapshot says a call, which has come in pieces before or is new.
+    fn says(&mut self, call: &ToolCall<'_>, known: Option<usize>) {
+        match known {
+            Some(_) => self.calls.add(call),
+            None => self.calls.add_new(call),
+        };
+    }
+
     /// A result and its call in the target's words, if the call is known.
     fn in_answer(&self, result: &ToolResult<'a>) -> Option<Answered<'a>> {
-        let call = self.calls.get(self.calls.find(result.call)?, result.call, self.down.cx);
+        let call = self.calls.get(self.calls.find_for_result(result.call)?, result.call, self.down.cx);
         let result = ToolResult { of: Some(call), ..*result };
         Some(self.tools?.result(&call, &result, self.down.cx.arena))
     }

@@ -10,7 +10,7 @@ impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
     pub(super) fn note_block(&mut self, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
         if let Block::Call(call) = block {
-            desk.calls.add(call);
+            desk.says(call, known);
         }
         // Of one that has not come in pieces nothing is left to say.
         if let Some(at) = known {
@@ -24,7 +24,7 @@ impl Thread {
     /// Passes on one block of a snapshot, as far as it has not gone on yet.
     pub(super) fn one_block(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
         if let Block::Call(call) = block {
-            desk.calls.add(call);
+            desk.says(call, known);
         }
         let at = known.unwrap_or_else(|| {
             self.blocks.fresh().say(block);
@@ -339,7 +339,7 @@ impl Thread {
                 input: Raw::trusted(input),
                 fields: &[],
             };
-            desk.calls.add(&call);
+            desk.calls.add_new(&call);
             let arena = bumpalo::Bump::new();
             let answered = desk.answered.filter(|answered| waited && answered.id == call.id);
             let translated = answered.or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));

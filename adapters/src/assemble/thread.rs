@@ -268,7 +268,7 @@ impl Thread {
         if desk.want.as_is {
             for block in reply.blocks {
                 if let Block::Call(call) = block {
-                    desk.calls.add(call);
+                    desk.calls.add_new(call);
                 }
             }
             return desk.emit(event);

@@ -141,7 +141,7 @@ impl Assembler {
         let (thread, mut desk) = self.at(event.origin.parent, down);
         let mut worked_out = thread.settle_answered(event.origin, result, &mut desk);
         thread.result(event.origin, &mut desk);
-        let at = match desk.calls.find(result.call) {
+        let at = match desk.calls.find_for_result(result.call) {
             Some(at) => at,
             None => {
                 let name = result.name.unwrap_or(Str::trusted("unknown"));

@@ -1,7 +1,5 @@
 //! What another dialect said, as processes of one turn each.
 
-use std::collections::BTreeMap;
-
 use bumpalo::Bump;
 
 use super::encode::Encoder;
@@ -14,6 +12,7 @@ use crate::event::{
 use crate::ids;
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
+use crate::waiting::Waiting;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -24,7 +23,7 @@ pub(super) struct Turn {
     failed: bool,
     /// How many items there are.
     items: u64,
-    calls: BTreeMap<String, Call>,
+    calls: Waiting<Call>,
     list: Option<List>,
     /// The last text, as the body of a JSON string.
     last: Option<String>,
@@ -249,7 +248,7 @@ impl Encoder {
             name: call.name.as_escaped().to_owned(),
             input: call.input.as_str().to_owned(),
         };
-        self.turn.calls.insert(call.id.as_escaped().to_owned(), waiting);
+        self.turn.calls.add(call.id.as_escaped(), waiting);
     }
 
     /// Each time that the list is written it is the same item.
@@ -349,7 +348,7 @@ impl Encoder {
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.begin(event, out);
         out.renamed(result.call.as_escaped(), COUNTED);
-        let waiting = self.turn.calls.remove(result.call.as_escaped());
+        let waiting = self.turn.calls.take(result.call.as_escaped());
         let Some(Call { item, name, input, .. }) = waiting else { return };
         let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
         if let Some(name) = result.name_again() {
@@ -378,7 +377,7 @@ impl Encoder {
     /// Writes the calls of which nobody said yet that they start, and the list of things to do for the last time.
     pub(super) fn release(&mut self, out: &mut Out) {
         let calls = std::mem::take(&mut self.turn.calls);
-        let mut held: Vec<Call> = calls.into_values().filter(|call| call.item.is_none()).collect();
+        let mut held: Vec<Call> = calls.into_all().map(|(_, call)| call).filter(|call| call.item.is_none()).collect();
         held.sort_by_key(|call| call.order);
         for call in held {
             let item = self.next_item(out);

@@ -228,3 +228,61 @@ fn the_ledger_says_where_lines_stood_that_waited() {
     assert!(entries.iter().any(|entry| entry.line == at), "{entries:?}");
     assert_eq!(converter.lines(), log.lines().count() as u64);
 }
+
+/// Ids of calls may come twice: a result is of the last call that waits.
+#[test]
+fn results_find_their_calls_where_two_have_one_id() {
+    let call = |message: &str, calls: &[&str]| {
+        let calls = calls
+            .iter()
+            .map(|what| format!(r#"{{"type":"tool_use","id":"c","name":"Bash","input":{{"command":"run {what}"}}}}"#));
+        let calls = calls.collect::<Vec<_>>().join(",");
+        format!(r#"{{"type":"assistant","session_id":"s","message":{{"id":"{message}","role":"assistant","content":[{calls}]}}}}"#)
+    };
+    let result = |what: &str| {
+        format!(
+            r#"{{"type":"user","session_id":"s","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":"out {what}"}}]}}}}"#
+        )
+    };
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"","session_id":"s","num_turns":1}"#.to_owned();
+    let logs = [
+        [
+            call("m1", &["one"]),
+            result("one"),
+            call("m2", &["two"]),
+            result("two"),
+            end.clone(),
+            String::new(),
+        ]
+        .join("\n"),
+        [call("m1", &["one", "two"]), result("two"), result("one"), end, String::new()].join("\n"),
+    ];
+    for log in &logs {
+        // Each line that holds a result holds its call.
+        for to in ["opencode", "codex", "codex:app-server", "cursor"] {
+            let out = crate::testing::converted(log, "claude", to);
+            for what in ["one", "two"] {
+                let found: Vec<&str> = out.lines().filter(|line| line.contains(&format!("out {what}"))).collect();
+                assert_eq!(found.len(), 1, "{to}: {out}");
+                assert!(found[0].contains(&format!("run {what}")), "{to}: {out}");
+            }
+            let calls = out.matches("run one").count();
+            assert_eq!(calls, out.matches("run two").count(), "{to}: {out}");
+        }
+        let export = crate::testing::converted(log, "claude", "opencode:export");
+        for what in ["one", "two"] {
+            let input = export.find(&format!(r#""command":"run {what}""#)).unwrap();
+            assert!(
+                export[input..].split("callID").next().unwrap().contains(&format!("out {what}")),
+                "{export}"
+            );
+        }
+        let events = crate::testing::converted(log, "claude", "ag-ui");
+        let id_of = |what: &str| {
+            let line = events.lines().find(|line| line.contains(what) && !line.contains("SNAPSHOT")).unwrap();
+            line.split("toolCallId\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+        };
+        assert_eq!((id_of("run one"), id_of("run two")), (id_of("out one"), id_of("out two")), "{events}");
+        assert_ne!(id_of("run one"), id_of("run two"));
+    }
+}

@@ -1,7 +1,5 @@
 //! What another dialect said, as runs of one turn each: init, prompt, thoughts, segments, tool calls, result.
 
-use std::collections::BTreeMap;
-
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
 use super::members::is_kind;
@@ -13,6 +11,7 @@ use crate::event::{
 use crate::ids;
 use crate::json::{Digits, Out, Str};
 use crate::trace::Kept;
+use crate::waiting::Waiting;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -35,7 +34,7 @@ pub(super) struct Turn {
     names: Kept,
     /// The id of the request whose model calls these are, if one had to be made up.
     pub(super) request: String,
-    calls: BTreeMap<String, Call>,
+    calls: Waiting<Call>,
     /// The usage of its rounds so far, and where the source says it.
     pub(super) usage: Option<Usage<'static>>,
     pub(super) tokens: Kept,
@@ -395,7 +394,7 @@ impl Encoder {
         out.bytes(&self.tail);
         self.stamp(event.origin.time, out);
         out.lit("}\n");
-        self.turn.calls.insert(call.id.as_escaped().to_owned(), Call { round, started });
+        self.turn.calls.add(call.id.as_escaped(), Call { round, started });
     }
 
     fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
@@ -405,7 +404,7 @@ impl Encoder {
             return self.skip_to_answer();
         }
         self.flush(false, out);
-        let Call { round, started } = match self.turn.calls.remove(result.call.as_escaped()) {
+        let Call { round, started } = match self.turn.calls.take(result.call.as_escaped()) {
             Some(call) => call,
             None => {
                 let round = self.round_of(None, out);

@@ -1,7 +1,5 @@
 //! What another dialect said, as rounds of parts.
 
-use std::collections::BTreeMap;
-
 use super::GOES_ON;
 use super::encode::Encoder;
 use super::own::completed;
@@ -12,6 +10,7 @@ use crate::event::{
 use crate::ids;
 use crate::json::{Out, Raw, Str};
 use crate::tools;
+use crate::waiting::Waiting;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ pub(super) struct Turn {
 #[derive(Debug, Default)]
 struct Round {
     /// Calls that wait for their results, by their ids.
-    calls: BTreeMap<String, Call>,
+    calls: Waiting<Call>,
     called: bool,
     ended: Option<Ended>,
 }
@@ -231,13 +230,13 @@ impl Encoder {
             name: call.name.as_escaped().to_owned(),
             input: call.input.as_str().to_owned(),
         };
-        round.calls.insert(call.id.as_escaped().to_owned(), waiting);
+        round.calls.add(call.id.as_escaped(), waiting);
     }
 
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.need_round(None, event.origin, out);
         let id = result.call.as_escaped();
-        let held = self.turn.round.as_mut().and_then(|round| round.calls.remove(id));
+        let held = self.turn.round.as_mut().and_then(|round| round.calls.take(id));
         let called = match (&held, &result.of) {
             // Its result may know better what it is.
             (_, Some(of)) => *of,
@@ -302,7 +301,7 @@ impl Encoder {
     /// Ends the round, if one is open, and with it perhaps the turn.
     pub(super) fn end_round(&mut self, behind: Behind, out: &mut Out) {
         let Some(round) = self.turn.round.take() else { return };
-        let mut held: Vec<(String, Call)> = round.calls.into_iter().collect();
+        let mut held: Vec<(String, Call)> = round.calls.into_all().collect();
         held.sort_by_key(|(_, call)| call.order);
         for (id, call) in held {
             self.tool(&bare(Str::trusted(&id), &call.name, &call.input), None, Origin::default(), out);

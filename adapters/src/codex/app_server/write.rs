@@ -1,7 +1,5 @@
 //! What another dialect said, as the notifications of a thread.
 
-use std::collections::BTreeMap;
-
 use super::encode::Encoder;
 use crate::codex::turn::structured;
 use crate::event::{
@@ -10,6 +8,7 @@ use crate::event::{
 };
 use crate::ids;
 use crate::json::{Out, Raw, Str};
+use crate::waiting::Waiting;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -22,7 +21,7 @@ pub(super) struct Turn {
     prompted: bool,
     /// The item of the text or thought that goes on, and whether it is a thought.
     said: Option<(u64, bool)>,
-    pub(super) calls: BTreeMap<String, (String, String)>,
+    pub(super) calls: Waiting<(String, String)>,
     /// The last text, as the body of a JSON string.
     last: Option<String>,
     /// Its rounds have said what they used.

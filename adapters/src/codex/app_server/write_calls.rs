@@ -27,7 +27,7 @@ impl Encoder {
             lose_others(call.input.get("plan"), &["step", "status"], out);
             lose_others(call.input.get("items"), &["text", "completed"], out);
             out.renamed(call.id.as_escaped(), NO_ID);
-            self.turn.calls.insert(call.id.as_escaped().to_owned(), (String::new(), String::new()));
+            self.turn.calls.add(call.id.as_escaped(), (String::new(), String::new()));
             return;
         }
         let (name, input) = made.unwrap_or((call.name, call.input));
@@ -39,7 +39,7 @@ impl Encoder {
         out.used(call.id.as_escaped());
         self.call_item(event, call.id, (name, input), None, out);
         let kept = (name.as_escaped().to_owned(), input.as_str().to_owned());
-        self.turn.calls.insert(call.id.as_escaped().to_owned(), kept);
+        self.turn.calls.add(call.id.as_escaped(), kept);
     }
 
     fn plan(&self, event: &Event<'_>, why: Option<Raw<'_>>, plan: &[(Str<'_>, TodoStatus)], out: &mut Out) {
@@ -201,7 +201,7 @@ impl Encoder {
 
     pub(super) fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.begin(event, out);
-        let Some((name, input)) = self.turn.calls.remove(result.call.as_escaped()) else {
+        let Some((name, input)) = self.turn.calls.take(result.call.as_escaped()) else {
             return;
         };
         out.used(result.call.as_escaped());

@@ -146,7 +146,7 @@ impl Encoder {
         let call = result.call.as_escaped();
         out.used(call);
         out.carried();
-        let made = self.round.calls.iter_mut().find(|made| made.id == call && made.result.is_none());
+        let made = self.round.calls.iter_mut().rev().find(|made| made.id == call && made.result.is_none());
         if let Some(made) = made {
             made.result = Some(Answer {
                 response: response.written().to_vec(),
