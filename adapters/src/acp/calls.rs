@@ -9,7 +9,11 @@ use crate::tools::kind_of;
 
 /// The calls of a turn, in the order in which they are first spoken of.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct Calls {
+    all: Vec<Call>,
+    /// The agent says arguments: those that are missing come later.
+    says_inputs: bool,
+}
 
 /// A call as far as it is known. Texts are bodies of JSON strings.
 #[derive(Debug, Default)]
@@ -31,6 +35,8 @@ struct Call {
     told: bool,
     ended: bool,
     refused: bool,
+    /// It was said to run.
+    runs: bool,
 }
 
 /// What was known of a call before a message spoke of it.
@@ -53,11 +59,11 @@ pub(super) enum Step {
 
 impl Calls {
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.all.clear();
     }
 
     fn find(&self, id: Str<'_>) -> Option<usize> {
-        self.0.iter().rposition(|call| call.id == id.as_escaped())
+        self.all.iter().rposition(|call| call.id == id.as_escaped())
     }
 
     /// Whether a call has been spoken of.
@@ -67,7 +73,7 @@ impl Calls {
 
     /// What is known of a call, before another message speaks of it.
     pub(super) fn known(&self, id: Str<'_>) -> Known {
-        let call = self.find(id).map(|at| &self.0[at]);
+        let call = self.find(id).map(|at| &self.all[at]);
         call.map_or_else(Known::default, |call| Known {
             input: call.input.clone(),
             shown: call.shown.clone(),
@@ -77,19 +83,19 @@ impl Calls {
     /// The arguments of a call are said.
     pub(super) fn hear_input(&mut self, id: Str<'_>, input: Raw<'_>) {
         if let Some(at) = self.find(id) {
-            input.as_str().clone_into(&mut self.0[at].input);
+            input.as_str().clone_into(&mut self.all[at].input);
         }
     }
 
     /// The arguments of a call, as it is told.
     pub(super) fn input(&self, id: Str<'_>) -> String {
-        self.find(id).map_or_else(|| "{}".to_owned(), |at| self.0[at].input())
+        self.find(id).map_or_else(|| "{}".to_owned(), |at| self.all[at].input())
     }
 
     /// Whether the arguments of a call are those that the message says which was heard last, and would not be without it.
     pub(super) fn takes_input(&mut self, id: Str<'_>, before: &Known) -> bool {
         let Some(at) = self.find(id) else { return false };
-        let call = &mut self.0[at];
+        let call = &mut self.all[at];
         if call.input() != call.input {
             return false;
         }
@@ -101,19 +107,19 @@ impl Calls {
 
     /// The text of a result that the message which was heard last does not say itself.
     pub(super) fn unsaid<'c>(&'c self, id: Str<'_>, before: &'c Known, output: Option<Raw<'c>>) -> &'c str {
-        self.find(id).map_or("", |at| self.0[at].unsaid(before, output))
+        self.find(id).map_or("", |at| self.all[at].unsaid(before, output))
     }
 
     /// A message speaks of a call: keeps what it says.
     pub(super) fn hear(&mut self, id: Str<'_>, said: &Members<'_>) -> Step {
         let at = self.find(id).unwrap_or_else(|| {
-            self.0.push(Call {
+            self.all.push(Call {
                 id: id.as_escaped().to_owned(),
                 ..Call::default()
             });
-            self.0.len() - 1
+            self.all.len() - 1
         });
-        let call = &mut self.0[at];
+        let call = &mut self.all[at];
         let text = |name: &str| said.get(name).and_then(Raw::string);
         let meta = said.get("_meta");
         let own = meta.and_then(|meta| meta.get("claudeCode"));
@@ -131,6 +137,7 @@ impl Calls {
         }
         if let Some(input) = said.get("rawInput").filter(|input| !input.is_null()) {
             input.as_str().clone_into(&mut call.input);
+            self.says_inputs |= input.as_str().len() > 2;
         }
         if let Some(place) = said.get("locations").and_then(|list| list.elements().next())
             && let Some(path) = inner(Some(place), "path")
@@ -150,29 +157,34 @@ impl Calls {
         if let Some(piece) = inner(meta.and_then(|meta| meta.get("terminal_output_delta")), "data") {
             call.printed.push_str(piece.as_escaped());
         }
-        match text("status").map_or("", Str::as_escaped) {
+        let status = text("status").map_or("", Str::as_escaped);
+        call.runs |= status == "in_progress";
+        // Arguments may come when it runs already, but not behind what it shows.
+        let shows = call.diff.len() + call.shown.len() + call.printed.len() > 0;
+        let waits = !shows && (call.input == "{}" || call.input.is_empty() && self.says_inputs);
+        match status {
             "completed" | "failed" | "cancelled" if !call.ended => Step::Ended,
-            "in_progress" if !call.told => Step::Runs,
+            _ if call.runs && !call.told && !call.ended && !waits => Step::Runs,
             _ => Step::Known,
         }
     }
 
     /// Whether a call was told.
     pub(super) fn is_told(&self, id: Str<'_>) -> bool {
-        self.find(id).is_some_and(|at| self.0[at].told)
+        self.find(id).is_some_and(|at| self.all[at].told)
     }
 
     /// The host has said whether a call may run.
     pub(super) fn permitted(&mut self, id: &str, permits: bool) {
         if let Some(at) = self.find(Str::trusted(id)) {
-            self.0[at].refused = !permits;
+            self.all[at].refused = !permits;
         }
     }
 
     /// A call as a request for permission says it.
     pub(super) fn told<'a>(&self, id: Str<'a>, said: &Members<'a>, cx: &Cx<'a>) -> Permission<'a> {
         let Some(at) = self.find(id) else { return Permission::default() };
-        let call = self.0[at].call(id, Some(said), cx);
+        let call = self.all[at].call(id, Some(said), cx);
         Permission {
             name: call.name,
             call: Some(id),
@@ -186,7 +198,7 @@ impl Calls {
     /// What the message says stays in it where it would be known without it.
     pub(super) fn result<'a>(&mut self, id: Str<'a>, said: &mut Members<'a>, before: &Known, cancelled: bool, cx: &Cx<'a>) -> ToolResult<'a> {
         let at = self.find(id).unwrap_or_default();
-        let call = &mut self.0[at];
+        let call = &mut self.all[at];
         call.ended = true;
         let (status, word) = match said.get("status").and_then(Raw::string).map_or("", Str::as_escaped) {
             "completed" => (ResultStatus::Success, true),
@@ -385,14 +397,15 @@ fn inner<'a>(of: Option<Raw<'a>>, name: &str) -> Option<Str<'a>> {
 
 /// The text of a part of what a call shows.
 fn shown_text(part: Raw<'_>) -> Option<Str<'_>> {
-    part.get("content")?.get("text")?.string()
+    let shown = part.get("content")?;
+    shown.get("text").or_else(|| shown.get("resource")?.get("text"))?.string()
 }
 
 impl Decoder {
     /// Tells the calls that were spoken of and not told: those whose arguments are known, or all.
     pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        for at in 0..self.calls.0.len() {
-            let call = &self.calls.0[at];
+        for at in 0..self.calls.all.len() {
+            let call = &self.calls.all[at];
             if !call.told && (all || call.input.len() > 2) {
                 let id = Str::trusted(cx.arena.alloc_str(&call.id));
                 let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
@@ -407,9 +420,9 @@ impl Decoder {
         let Some(own) = self.calls.find(id) else {
             return self.tell_calls(false, cx, sink);
         };
-        let told = std::mem::replace(&mut self.calls.0[own].told, true);
+        let told = std::mem::replace(&mut self.calls.all[own].told, true);
         self.tell_calls(false, cx, sink);
-        self.calls.0[own].told = told;
+        self.calls.all[own].told = told;
     }
 
     /// Tells a call, if that has not been done. `said` is what the message says of it.
@@ -422,13 +435,13 @@ impl Decoder {
         cx: &Cx<'a>,
         sink: &mut dyn Sink<'a>,
     ) {
-        let Some(at) = self.calls.find(id).filter(|at| !self.calls.0[*at].told) else {
+        let Some(at) = self.calls.find(id).filter(|at| !self.calls.all[*at].told) else {
             return;
         };
         self.begin_round(origin, sink);
         self.end_block(origin, sink);
-        self.calls.0[at].told = true;
-        let blocks = cx.list(&[Block::Call(self.calls.0[at].call(id, said, cx))]);
+        self.calls.all[at].told = true;
+        let blocks = cx.list(&[Block::Call(self.calls.all[at].call(id, said, cx))]);
         let reply = cx.keep(Reply { blocks, ..Reply::default() });
         sink.event(&Event {
             origin,

@@ -550,6 +550,12 @@ pub(super) fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
             fields: fields.into_bump_slice(),
         };
     }
+    if kind.is("resource")
+        && let Some(text) = raw.get("resource").and_then(|resource| resource.get("text")?.string())
+    {
+        cx.took(kind.as_escaped());
+        return Block::Text { text, fields: &[] };
+    }
     match kind.as_escaped() {
         "image" | "audio" => Block::Media(Media { kind, raw }),
         _ => Block::Other { kind, raw },

@@ -148,3 +148,40 @@ fn credentials_that_are_missing_have_a_number() {
         assert!(written.contains(&format!("\"error\":{{\"code\":{code},")), "{written}");
     }
 }
+
+/// Arguments may come when the call runs already; an agent that says them as a rule is waited for.
+#[test]
+fn arguments_that_come_late_are_the_calls() {
+    let update =
+        |rest: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"A","update":{{"toolCallId":"c1",{rest}}}}}}}"#);
+    let runs = update(r#""sessionUpdate":"tool_call_update","status":"in_progress""#);
+    let late = update(r#""sessionUpdate":"tool_call_update","rawInput":{"command":"late"}"#);
+    let ended =
+        update(r#""sessionUpdate":"tool_call_update","status":"completed","content":[{"type":"content","content":{"type":"text","text":"out"}}]"#);
+    let begins = update(r#""sessionUpdate":"tool_call","title":"bash","kind":"execute","status":"pending","rawInput":{}"#);
+    let log = [&begins, &runs, &late, &ended, ""].join("\n");
+    let out = crate::testing::converted(&log, "acp", "openai:messages");
+    assert_eq!(out.matches("late").count(), 1, "{out}");
+    assert!(!out.contains("bash"), "{out}");
+    // A call that takes none is told when it shows something, at the latest with its result.
+    let out = crate::testing::converted(&[&begins, &runs, &ended, ""].join("\n"), "acp", "openai:messages");
+    assert_eq!(out.matches("\"tool_calls\"").count(), 1, "{out}");
+}
+
+#[test]
+fn what_blocks_hold_is_said_in_the_targets_words() {
+    const LOG: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"A","prompt":[{"type":"text","text":"look"},{"type":"audio","mimeType":"audio/wav","data":"AAAA"},{"type":"resource","resource":{"uri":"file:///a.txt","text":"in a file"}},{"type":"resource","resource":{"uri":"file:///b","blob":"QkJC"}},{"type":"resource_link","uri":"file:///c","name":"c"}]}}
+{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}
+"#;
+    for to in ["claude", "claude:transcript"] {
+        let (out, ledger) = crate::testing::traced(LOG, "acp", to);
+        assert!(out.contains(r#"{"type":"text","text":"in a file"}"#), "{to}: {out}");
+        for (gone, at) in [("audio", 1), ("QkJC", 3), ("resource_link", 4)] {
+            assert!(!out.contains(gone), "{to}: {out}");
+            assert!(
+                ledger.contains(&format!("\"pointer\":\"/params/prompt/{at}\",\"fate\":\"dropped\"")),
+                "{to}: {ledger}"
+            );
+        }
+    }
+}

@@ -43,13 +43,22 @@ impl Writer {
     /// Writes a list of blocks.
     pub(crate) fn blocks(&self, out: &mut Out, blocks: &[Block<'_>]) {
         out.lit("[");
-        for (n, block) in blocks.iter().enumerate() {
-            if n > 0 {
-                out.lit(",");
-            }
+        let mut between = "";
+        for block in blocks.iter().filter(|block| self.is_block(block)) {
+            out.lit(std::mem::replace(&mut between, ","));
             self.block(out, block);
         }
         out.lit("]");
+    }
+
+    /// Whether there is such a block here. What is not known may be one.
+    fn is_block(&self, block: &Block<'_>) -> bool {
+        match block {
+            _ if self.own => true,
+            Block::Media(media) => !ELSEWHERE.iter().any(|kind| media.kind.is(kind)) || media.picture().is_some(),
+            Block::Other { kind, .. } => !ELSEWHERE.iter().any(|known| kind.is(known)),
+            _ => true,
+        }
     }
 
     /// Writes one block.
@@ -127,6 +136,18 @@ impl Writer {
         out.lit("}");
     }
 }
+
+/// What other protocols have among their contents, and no content block is.
+const ELSEWHERE: [&str; 8] = [
+    "audio",
+    "resource",
+    "resource_link",
+    "input_audio",
+    "file",
+    "input_file",
+    "tool_call",
+    "video_url",
+];
 
 /// Writes one member behind a comma.
 #[inline]
