@@ -398,7 +398,9 @@ impl Trace {
         findings.dedup();
         let carried = wrote || self.carried.get() || self.used.get();
         let left_out = self.left_out.get();
-        if let Some(note) = self.merged.get().filter(|_| !wrote) {
+        // What was written may be of lines before this one, which only closes something.
+        let is_others = !self.carried.get() && !self.used.get() && !self.written.get();
+        if let Some(note) = self.merged.get().filter(|_| !wrote || is_others) {
             self.whole.set(true);
             findings.extend(left_out.map(|note| Finding::new(Fate::Dropped, "", note)));
             findings.push(Finding::new(Fate::Merged, "", note));
