@@ -134,9 +134,10 @@ impl Format {
         self.mode.layout.is_lines() && !self.is_store()
     }
 
-    /// Whether sessions in other dialects may stand in one file with it. A file that a program adds line after line to is its own.
+    /// Whether sessions in other dialects may stand in one file with it. A file that a program adds line after line to is its own, and a
+    /// model's stream is one reply, whose payloads look like lines of other dialects.
     pub const fn stands_with_others(self) -> bool {
-        !matches!(self.mode.layout, Layout::Store)
+        !matches!(self.mode.layout, Layout::Store | Layout::Sse)
     }
 
     /// Whether it is what a program keeps of a session. See [`Layout::Store`].

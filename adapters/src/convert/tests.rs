@@ -286,3 +286,16 @@ fn results_find_their_calls_where_two_have_one_id() {
         assert_ne!(id_of("run one"), id_of("run two"));
     }
 }
+
+/// The payloads of a model's stream look like lines of another dialect, and begin no session in it.
+#[test]
+fn the_stream_of_a_model_goes_on_as_such() {
+    let chunk = |text: &str| {
+        format!(
+            "data: {{\"id\":\"m\",\"object\":\"chat.completion.chunk\",\"model\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+        )
+    };
+    let out = found_and_converted(&(chunk("one ") + &chunk("two")), "agentglot");
+    assert_eq!(out.matches("\"source\":").count(), 1, "{out}");
+    assert!(out.contains("\"one \"") && out.contains("\"two\""), "{out}");
+}

@@ -24,6 +24,8 @@ struct Call {
     /// Members that nobody here knows.
     extra: Vec<(String, String)>,
     arguments: Balance,
+    /// It is of a tool that takes a text, which is open: the arguments are an object that holds it.
+    text: bool,
 }
 
 /// One element of a `tool_calls` list.
@@ -33,6 +35,8 @@ struct Part<'a> {
     id: &'a str,
     name: &'a str,
     arguments: Option<Str<'a>>,
+    /// The arguments are a text, not JSON.
+    is_text: bool,
     extra: Vec<(&'a str, Raw<'a>)>,
 }
 
@@ -79,6 +83,10 @@ impl Calls {
 
     /// No call is going to say more of its id or name.
     pub(super) fn tell_all<'a>(&mut self, reply: &str, seed: u64, weave: &mut Weave, voice: &mut Voice<'_, 'a>) {
+        for call in self.list.iter_mut().filter(|call| call.text) {
+            call.text = false;
+            call.more(voice.cx.text("\"}"), &[], weave, voice);
+        }
         for (at, call) in self.list.iter_mut().enumerate().filter(|(_, call)| !call.told) {
             if call.name.is_empty() && call.arguments.is_blank() {
                 continue;
@@ -107,6 +115,7 @@ impl Calls {
                     held: String::new(),
                     extra: Vec::new(),
                     arguments: Balance::default(),
+                    text: false,
                 });
                 // It was pushed just now.
                 self.list.last_mut().expect("a call")
@@ -131,18 +140,14 @@ impl Calls {
                 Vec::new()
             }
         };
-        let arguments = part.arguments.unwrap_or_default();
-        call.arguments.feed(&arguments.unescape());
-        if !call.told {
-            call.held.push_str(arguments.as_escaped());
-            if !call.id.is_empty() && !call.name.is_empty() {
-                call.tell(weave, voice);
-            }
-        } else if !arguments.is_empty() || !fields.is_empty() {
-            let fields = voice.cx.list(&fields);
-            // Closed already: the arguments were whole, and what comes behind them belongs to nothing.
-            let _ = weave.piece(call.key, Piece::Input(arguments), fields, voice);
+        let mut arguments = part.arguments.unwrap_or_default();
+        if part.is_text {
+            let begin = if std::mem::replace(&mut call.text, true) { "" } else { "{\"input\":\"" };
+            let made = voice.cx.text(&format!("{begin}{}", arguments.as_escaped()));
+            voice.cx.stands_for(made.as_escaped(), arguments.as_escaped());
+            arguments = made;
         }
+        call.more(arguments, voice.cx.list(&fields), weave, voice);
     }
 
     /// Which call a part belongs to; `None`: a new one.
@@ -172,6 +177,20 @@ impl Calls {
 }
 
 impl Call {
+    /// More of its arguments.
+    fn more<'a>(&mut self, arguments: Str<'a>, fields: &'a [Field<'a>], weave: &mut Weave, voice: &mut Voice<'_, 'a>) {
+        self.arguments.feed(&arguments.unescape());
+        if !self.told {
+            self.held.push_str(arguments.as_escaped());
+            if !self.id.is_empty() && !self.name.is_empty() {
+                self.tell(weave, voice);
+            }
+        } else if !arguments.is_empty() || !fields.is_empty() {
+            // Closed already: the arguments were whole, and what comes behind them belongs to nothing.
+            let _ = weave.piece(self.key, Piece::Input(arguments), fields, voice);
+        }
+    }
+
     fn tell<'a>(&mut self, weave: &mut Weave, voice: &mut Voice<'_, 'a>) {
         self.told = true;
         let keep = |text: &str| -> &'a str { voice.cx.arena.alloc_str(text) };
@@ -201,12 +220,26 @@ impl<'a> Part<'a> {
                 "index" => part.index = value.u64(),
                 "id" => part.id = value.string().map_or("", Str::as_escaped),
                 "function" => part.function(value, voice),
+                "custom" if value.shape() == Some(Shape::Object) => part.custom(value, voice),
                 "type" => voice.cx.took(value.as_str()),
                 _ if value.is_null() => voice.cx.took(value.as_str()),
                 name => part.extra.push((name, value)),
             }
         }
         part
+    }
+
+    /// A call of a tool that takes a text.
+    fn custom(&mut self, custom: Raw<'a>, voice: &Voice<'_, 'a>) {
+        self.is_text = true;
+        for (key, value) in custom.members() {
+            match (key.as_escaped(), value.shape()) {
+                ("name", _) => self.name = value.string().map_or("", Str::as_escaped),
+                ("input", Some(Shape::String)) => self.arguments = value.string(),
+                (_, Some(Shape::Null)) => voice.cx.took(value.as_str()),
+                (name, _) => self.extra.push((name, value)),
+            }
+        }
     }
 
     fn function(&mut self, function: Raw<'a>, voice: &Voice<'_, 'a>) {

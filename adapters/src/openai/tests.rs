@@ -262,3 +262,22 @@ fn one_of_several_answers_is_read_and_refusals_are_text() {
         "round r|text|I cannot|stop|because Refusal stop|end",
     );
 }
+
+/// A tool may take a text in place of arguments.
+#[test]
+fn custom_calls_are_calls() {
+    let piece = |rest: &str| chunk(&format!(r#"{{"tool_calls":[{{"index":0,{rest}}}]}}"#), "");
+    let log = [
+        piece(r#""id":"c","type":"custom","custom":{"name":"patch","input":"a \"b\""}"#),
+        piece(r#""custom":{"input":"\nc"}"#),
+        chunk("{}", "tool_calls"),
+        "[DONE]".to_owned(),
+    ];
+    let whole = r#"{"id":"r","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"custom","custom":{"name":"patch","input":"a \"b\"\nc"}}]},"finish_reason":"tool_calls"}]}"#;
+    let of_pieces: String = log.iter().map(|line| format!("data: {line}\n\n")).collect();
+    for log in [of_pieces, format!("data: {whole}\n\n")] {
+        let out = crate::testing::converted(&log, "openai", "claude");
+        assert!(out.contains(r#""name":"patch","input":{"input":"a \"b\"\nc"}"#), "{out}");
+        assert!(out.contains(r#""stop_reason":"tool_use""#), "{out}");
+    }
+}
