@@ -223,7 +223,10 @@ fn what_may_run_is_decided_by_the_host_or_by_the_policy() {
     let host = play.host("codex", &["-c", "approval_policy=\"never\"", "-s", "workspace-write", "app-server"]);
     let mut client = Client::of(host);
     let opened = client.ask("thread/start", json!({"cwd": play.at("")}));
-    assert_eq!((&opened["approvalPolicy"], &opened["sandbox"]["type"]), (&json!("never"), &json!("workspaceWrite")));
+    assert_eq!(
+        (&opened["approvalPolicy"], &opened["sandbox"]["type"]),
+        (&json!("never"), &json!("workspaceWrite"))
+    );
     assert_eq!(client.leave(&play), 0);
 }
 
@@ -273,7 +276,7 @@ fn a_turn_is_stopped_steered_and_followed_by_another() {
     assert_eq!(client.ask("turn/interrupt", named(&turn)), json!({}));
     assert_eq!(client.completed(&turn)["status"], "interrupted");
     assert_eq!(client.completed(&behind)["status"], "completed");
-    assert_eq!(client.refusal("turn/interrupt", named(&turn)), "no active turn");
+    assert_eq!(client.refusal("turn/interrupt", named(&turn)), "no active turn to interrupt");
     let turn = client.turn(&thread, "short");
     let more = json!({"threadId": thread, "expectedTurnId": turn, "input": [{"type": "text", "text": "more"}]});
     assert_eq!(client.ask("turn/steer", more)["turnId"], turn);
@@ -338,8 +341,96 @@ fn an_answer_has_the_schema_that_a_turn_names() {
     let params = json!({"threadId": thread, "input": [{"type": "text", "text": "count"}], "outputSchema": schema});
     let turn = client.ask("turn/start", params)["turn"]["id"].as_str().unwrap().to_owned();
     assert_eq!(client.completed(&turn)["status"], "completed");
+    let texts = client.items(&turn).into_iter().filter(|item| item["type"] == "agentMessage").count();
+    assert_eq!(texts, 1);
     let last = client.items(&turn).into_iter().rfind(|item| item["type"] == "agentMessage").unwrap();
     assert_eq!(serde_json::from_str::<Value>(last["text"].as_str().unwrap()).unwrap(), json!({"n": 4}));
+    let wrong = json!({"threadId": thread, "input": [{"type": "text", "text": "x"}], "outputSchema": 5});
+    assert!(client.refusal("turn/start", wrong).contains("outputSchema"));
+    // The first turn of a copy may name one, too.
+    let copy = client.ask("thread/fork", json!({"threadId": thread}))["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let params = json!({"threadId": copy, "input": [{"type": "text", "text": "count"}], "outputSchema": {"type": "object"}});
+    let turn = client.ask("turn/start", params)["turn"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn a_turn_that_nobody_asked_for_has_an_id_and_an_end_too() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("go on") => Answer::text("As you like."),
+        last if last.contains("background") && !last.contains("ended") => {
+            Answer::calls(&[("Bash", json!({"command": "sleep 0.5; echo done", "run_in_background": true}))])
+        }
+        last if last.contains("tool") || last.contains("running") => Answer::text("Started."),
+        _ => Answer::text("It is done."),
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "sandbox": "danger-full-access"}));
+    let turn = client.turn(&thread, "in the background");
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    let own = client.until("turn of its own", |message| {
+        message["method"] == "turn/completed" && message["params"]["turn"]["id"] != turn.as_str()
+    });
+    let own = own["params"]["turn"]["id"].as_str().unwrap().to_owned();
+    assert!(!client.kinds(&own).contains(&"userMessage".to_owned()) || client.kinds(&own).len() > 1);
+    let next = client.turn(&thread, "go on");
+    assert_eq!(client.completed(&next)["status"], "completed");
+    assert_eq!(client.items(&next).last().unwrap()["text"], "As you like.");
+    let (mut begun, mut ended) = (Vec::new(), Vec::new());
+    for message in &client.host.seen {
+        let id = message["params"]["turn"]["id"].clone();
+        match message["method"].as_str() {
+            Some("turn/started") => begun.push(id),
+            Some("turn/completed") => ended.push(id),
+            _ => {}
+        }
+    }
+    assert_eq!(begun, ended);
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn settings_of_a_turn_count_when_it_begins() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("RUN ") => shell(last.split("RUN ").nth(1).unwrap().split('"').next().unwrap().trim()),
+        last if last.contains("then") => Answer::text("Done."),
+        _ => Answer::text("Done."),
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "approvalPolicy": "never", "sandbox": "read-only"}));
+    let with = |text: &str, more: Value| {
+        let mut params = json!({"threadId": thread, "input": [{"type": "text", "text": text}]});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        params
+    };
+    let begin = |client: &mut Client, params: Value| client.ask("turn/start", params)["turn"]["id"].as_str().unwrap().to_owned();
+    let turn = begin(&mut client, with("RUN touch nobody", json!({})));
+    client.completed(&turn);
+    assert!(!play.path("nobody").exists());
+    let turn = begin(
+        &mut client,
+        with("RUN touch full", json!({"sandboxPolicy": {"type": "dangerFullAccess"}})),
+    );
+    client.completed(&turn);
+    assert!(play.path("full").exists());
+    // What waits behind a turn changes nothing for it.
+    let asks = begin(&mut client, with("RUN touch asked", json!({"approvalPolicy": "untrusted"})));
+    let question = client.question("commandExecution");
+    let free = begin(&mut client, with("plain", json!({"approvalPolicy": "never"})));
+    client.decide(&question, json!("decline"));
+    client.completed(&asks);
+    client.completed(&free);
+    assert!(!play.path("asked").exists());
+    // Text that looks like a command is text, and an image is data.
+    let slash = begin(&mut client, with("/clear", json!({})));
+    assert_eq!(client.completed(&slash)["status"], "completed");
+    assert!(play.server.asked().last().unwrap().last().contains("/clear"));
+    let image = json!({"threadId": thread, "input": [{"type": "image", "url": "http://127.0.0.1:1/a.png"}]});
+    assert!(client.refusal("turn/start", image).contains("inline data URL"));
     assert_eq!(client.leave(&play), 0);
 }
 

@@ -31,14 +31,21 @@ impl Inside {
         self.dialect
     }
 
-    /// A prompt.
-    pub(crate) fn prompt(&mut self, parts: &[Part], actions: &mut Actions) {
+    /// A prompt. One that is verbatim has no commands in it.
+    pub(crate) fn prompt(&mut self, parts: &[Part], verbatim: bool, actions: &mut Actions) {
+        let composed = Field {
+            key: Str::trusted("client_composed"),
+            value: Raw::trusted("true"),
+            at: At::Line,
+            known: true,
+        };
+        let fields = if verbatim { &[composed][..] } else { &[] };
         Part::with(parts, |content| {
             let prompt = Prompt {
                 content,
                 source: PromptSource::Host,
             };
-            self.say(InputKind::Prompt(&prompt), &[], actions);
+            self.say(InputKind::Prompt(&prompt), fields, actions);
         });
     }
 

@@ -54,6 +54,14 @@ pub(super) static TOOLS: [Tool; 5] = [
     },
 ];
 
+impl Tool {
+    /// Whether this can be the first of its arguments: models say what they like.
+    pub(super) fn takes(&self, asked: Raw<'_>) -> bool {
+        let wanted = if self.asks[0].1 == "changes" { Shape::Array } else { Shape::String };
+        asked.shape() == Some(wanted)
+    }
+}
+
 /// A tool of the host's: its name and its arguments stand in the item.
 const DYNAMIC: &str = "dynamicToolCall";
 

@@ -115,9 +115,21 @@ impl Encoder {
                 out.invented("/params/turn/id", "turns get ids");
             }
         }
+        self.status(event, "{\"type\":\"active\",\"activeFlags\":[]}", out);
         self.open("turn/started", out);
         self.turn_object(event, "inProgress", None, None, out);
         self.close(event, out);
+    }
+
+    /// The status of a thread that lives.
+    fn status(&self, event: &Event<'_>, status: &str, out: &mut Out) {
+        if self.style.agent {
+            self.open("thread/status/changed", out);
+            out.lit(",\"status\":");
+            out.lit(status);
+            out.lit("}");
+            self.close(event, out);
+        }
     }
 
     /// When an event was, in milliseconds since 1970: what a session that lives says now.
@@ -385,7 +397,9 @@ impl Encoder {
             self.begin(event, out);
             if let Some(answer) = structured(outcome).filter(|_| self.style.agent) {
                 // The program's last message is the answer in the form that was asked for.
-                self.said(event, false, Str::trusted(&answer), out);
+                if self.turn.last.as_deref() != Some(&*answer) {
+                    self.said(event, false, Str::trusted(&answer), out);
+                }
             } else if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
                 let said = self.turn.last.as_deref().map(|last| Str::trusted(last).unescape().into_owned());
                 match said {
@@ -416,6 +430,7 @@ impl Encoder {
         if let Some(error) = error.filter(|_| word == "failed") {
             self.error(event, error, false, out);
         }
+        self.status(event, "{\"type\":\"idle\"}", out);
         self.open("turn/completed", out);
         self.turn_object(event, word, error, took, out);
         self.close(event, out);

@@ -64,7 +64,9 @@ impl Encoder {
 
     /// The item of a call, which starts or is completed.
     fn call_item(&self, event: &Event<'_>, id: Str<'_>, (name, input): (Str<'_>, Raw<'_>), done: Option<&ToolResult<'_>>, out: &mut Out) {
-        let tool = TOOLS.iter().find(|tool| name.is(tool.name) && input.get(tool.asks[0].1).is_some());
+        let tool = TOOLS
+            .iter()
+            .find(|tool| name.is(tool.name) && input.get(tool.asks[0].1).is_some_and(|asked| tool.takes(asked)));
         let status = match done.map(|result| result.status) {
             None => "inProgress",
             Some(ResultStatus::Success) => "completed",

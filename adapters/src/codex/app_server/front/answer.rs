@@ -102,8 +102,8 @@ impl Threads {
             (Some("acceptForSession"), _) => Decision::AcceptForSession,
             (Some("decline"), _) => Decision::Decline,
             (Some("cancel"), _) => Decision::Cancel,
-            // `acceptWithExecpolicyAmendment`: from now on.
-            (None, Some(amended)) if amended.members().any(|(name, _)| name.as_escaped().starts_with("accept")) => Decision::AcceptForSession,
+            // From now on.
+            (None, Some(amended)) if amended.get("acceptWithExecpolicyAmendment").is_some() => Decision::AcceptForSession,
             _ => Decision::Nothing,
         };
         self.resolved(number, &question, actions);

@@ -1,7 +1,7 @@
 //! What was said in a thread before, as the list of its turns.
 
 use crate::codec::Dialect;
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Outcome, OutcomeKind};
 use crate::front::inside::{Tools, speaker};
 use crate::json::{Raw, Str};
 use crate::live::Speaker;
@@ -28,10 +28,21 @@ impl History {
     }
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
-        if !matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_)) {
-            self.speaker.event(event, &mut self.lines);
-            self.read();
+        match event.kind {
+            Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_) => return,
+            // A file says of no turn that it was stopped: it is one that has no end.
+            Kind::Outcome(outcome) if outcome.is_error && outcome.synthetic => {
+                let outcome = Outcome {
+                    kind: OutcomeKind::Cancelled,
+                    error: None,
+                    ..*outcome
+                };
+                let kind = Kind::Outcome(&outcome);
+                self.speaker.event(&Event { kind, ..*event }, &mut self.lines);
+            }
+            _ => self.speaker.event(event, &mut self.lines),
         }
+        self.read();
     }
 
     /// The turns, as one list.

@@ -18,7 +18,7 @@ use words::Wrong;
 use crate::event::{Event, Kind};
 use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape};
-use crate::launch::Launch;
+use crate::launch::{Launch, Resume};
 
 /// The threads that a host has with us.
 #[derive(Debug)]
@@ -29,14 +29,27 @@ pub(in crate::codex) struct Threads {
     threads: BTreeMap<String, Thread>,
     /// What is read of threads before somebody is answered, by the ids of the threads that are read.
     reading: BTreeMap<String, Reading>,
-    /// What lists are asked for: how many threads each may hold, and behind how many it begins.
-    listing: BTreeMap<String, (usize, usize)>,
+    /// What lists are asked for.
+    listing: BTreeMap<String, Page>,
     /// What the host was asked, by our numbers.
     asked: BTreeMap<u64, Question>,
     /// How many numbers were given.
     numbers: u64,
     /// The host says nothing more.
     alone: bool,
+}
+
+/// A part of a list of threads.
+#[derive(Debug)]
+struct Page {
+    /// How many threads it may hold.
+    most: usize,
+    /// Behind how many it begins.
+    behind: usize,
+    /// What a thread begins with has this in it.
+    search: String,
+    /// The folders in which it may have begun; all of them if none is named.
+    folders: Vec<String>,
 }
 
 /// A thread of which is read what was said before.
@@ -149,7 +162,7 @@ impl Front for Threads {
             Kind::Outcome(outcome) => {
                 thread.over(event, outcome, now, actions);
             }
-            Kind::Session(session) => thread.session(event, session, now, actions),
+            Kind::Session(session) => thread.session(event, session, self.setup.new_id, now, actions),
             _ => thread.show(event, now, actions),
         }
     }
@@ -165,7 +178,7 @@ impl Front for Threads {
         let Some(found) = found else {
             // One that runs here need not be kept.
             if let (Then::Tell, Some(thread)) = (&reading.then, self.threads.get(session)) {
-                return words::answer(&reading.request, &format!("{{\"thread\":{}}}", thread.object_with("")), actions);
+                return words::answer(&reading.request, &thread.opening_answer(""), actions);
             }
             let wrong = Wrong::request(format!("no rollout found for thread id {session}"));
             return words::refuse(&reading.request, &wrong, actions);
@@ -174,11 +187,14 @@ impl Front for Threads {
         facts.turns = reading.history.map(History::turns).unwrap_or_default();
         match reading.then {
             Then::Tell => {
-                let thread = match self.threads.get(session) {
-                    Some(thread) => thread.object_with(&facts.turns),
-                    None => thread::object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}", &facts),
+                let answer = match self.threads.get(session) {
+                    Some(thread) => thread.opening_answer(&facts.turns),
+                    None => {
+                        let thread = thread::object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}", &facts);
+                        format!("{{\"thread\":{thread}}}")
+                    }
                 };
-                words::answer(&reading.request, &format!("{{\"thread\":{thread}}}"), actions);
+                words::answer(&reading.request, &answer, actions);
             }
             Then::Begin(how) => {
                 let (id, mut launch, policy) = *how;
@@ -186,7 +202,11 @@ impl Front for Threads {
                     facts.of = Some(session.to_owned());
                 }
                 launch.cwd.get_or_insert_with(|| found.cwd.clone());
+                launch.resume = Resume::Session(found.id.clone());
                 let mut thread = Thread::new(&id, &reading.request, launch, policy, facts);
+                if id == session {
+                    thread.kept_as.clone_from(&found.id);
+                }
                 thread.begin(actions);
                 self.threads.insert(id, thread);
             }
@@ -194,11 +214,15 @@ impl Front for Threads {
     }
 
     fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
-        let (most, behind) = self.listing.remove(request).unwrap_or((usize::MAX, 0));
-        let rest = sessions.get(behind..).unwrap_or_default();
+        let Some(page) = self.listing.remove(request) else { return };
+        let wanted = |listed: &&Listed| {
+            let title = listed.title.as_deref().unwrap_or_default();
+            title.contains(&page.search) && (page.folders.is_empty() || page.folders.contains(&listed.cwd))
+        };
+        let rest: Vec<&Listed> = sessions.iter().filter(wanted).skip(page.behind).collect();
         let threads: Vec<String> = rest
             .iter()
-            .take(most)
+            .take(page.most)
             .map(|listed| match self.threads.get(&listed.id) {
                 Some(thread) => thread.object_with(""),
                 None => {
@@ -207,8 +231,8 @@ impl Front for Threads {
                 }
             })
             .collect();
-        let next = if rest.len() > most {
-            format!("\"{}\"", behind + most)
+        let next = if rest.len() > page.most {
+            format!("\"{}\"", page.behind + page.most)
         } else {
             "null".to_owned()
         };

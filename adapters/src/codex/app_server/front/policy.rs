@@ -56,7 +56,14 @@ impl Policy {
         let approval = params.get("approvalPolicy").filter(|policy| !policy.is_null());
         if let Some(policy) = approval {
             let is_known = policy.string().is_some_and(|word| WORDS.iter().any(|known| word.is(known)));
-            if !is_known && policy.shape() != Some(Shape::Object) {
+            let is_granular = || {
+                let mut members = policy.members();
+                members
+                    .next()
+                    .is_some_and(|(name, value)| name.is("granular") && value.shape() == Some(Shape::Object))
+                    && members.next().is_none()
+            };
+            if !is_known && !is_granular() {
                 return Err(Wrong::params(&format!("approvalPolicy: one of {} is expected", WORDS.join(", "))));
             }
             policy.as_str().clone_into(&mut self.approval);
@@ -87,7 +94,7 @@ impl Policy {
             ("untrusted", _) => PermissionMode::Ask,
             (_, Sandbox::Full) => PermissionMode::Bypass,
             (_, Sandbox::Workspace) => PermissionMode::AcceptEdits,
-            ("never", Sandbox::ReadOnly) => PermissionMode::DontAsk,
+            // Where nobody is to be asked, what it asks is refused here: the sandbox may be another one later.
             (_, Sandbox::ReadOnly) => PermissionMode::Ask,
         }
     }

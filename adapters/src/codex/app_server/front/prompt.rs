@@ -5,7 +5,7 @@ use crate::conduct::quoted;
 use crate::front::inside::Part;
 use crate::json::{Raw, Shape, Str};
 
-/// The parts of `input`. A file or a skill that is mentioned is told by its name and its place; images are data or addresses.
+/// The parts of `input`. A file or a skill that is mentioned is told by its name and its place.
 pub(super) fn parts(input: Raw<'_>) -> Result<Vec<Part>, Wrong> {
     if input.shape() != Some(Shape::Array) {
         return Err(Wrong::params("input: a list is expected"));
@@ -21,7 +21,7 @@ pub(super) fn parts(input: Raw<'_>) -> Result<Vec<Part>, Wrong> {
         };
         parts.push(match &*need(item, "type")? {
             "text" => Part::Text(escaped("text")?),
-            "image" => Part::Image(image(&need(item, "url")?)),
+            "image" => Part::Image(image(&need(item, "url")?)?),
             "localImage" => Part::Text(format!("[@{path}]({path})", path = escaped("path")?)),
             "skill" | "mention" => Part::Text(format!("[@{}]({})", escaped("name")?, escaped("path")?)),
             other => return Err(Wrong::params(&format!("input: an item of type {other:?} is not taken"))),
@@ -33,15 +33,13 @@ pub(super) fn parts(input: Raw<'_>) -> Result<Vec<Part>, Wrong> {
     Ok(parts)
 }
 
-/// An image as the model is told it, by what the address says.
-fn image(url: &str) -> String {
+/// An image as the model is told it.
+fn image(url: &str) -> Result<String, Wrong> {
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match data {
-        Some((kind, data)) => format!(
-            "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":{},\"data\":{}}}}}",
-            quoted(kind),
-            quoted(data)
-        ),
-        None => format!("{{\"type\":\"image\",\"source\":{{\"type\":\"url\",\"url\":{}}}}}", quoted(url)),
-    }
+    let (kind, data) = data.ok_or_else(|| Wrong::request("remote image URLs are not supported; use an inline data URL instead"))?;
+    Ok(format!(
+        "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":{},\"data\":{}}}}}",
+        quoted(kind),
+        quoted(data)
+    ))
 }

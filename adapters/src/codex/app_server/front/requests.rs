@@ -5,7 +5,7 @@ use super::policy::Policy;
 use super::prompt;
 use super::thread::Thread;
 use super::words::{self, Wrong, need, text};
-use super::{Reading, Then, Threads};
+use super::{Page, Reading, Then, Threads};
 use crate::conduct::quoted;
 use crate::front::{Action, Actions};
 use crate::json::{Raw, Shape};
@@ -85,7 +85,8 @@ impl Threads {
                 let known = self.threads.contains_key(&name);
                 let status = if known { "unsubscribed" } else { "notLoaded" };
                 words::answer(id, &format!("{{\"status\":\"{status}\"}}"), actions);
-                if known {
+                // A turn that runs goes on.
+                if self.threads.get(&name).is_some_and(|thread| thread.turn().is_none()) {
                     self.close(&name, "the host has left the thread", actions);
                 }
             }
@@ -93,8 +94,8 @@ impl Threads {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;
                 let (turn, now) = ((self.setup.new_id)(), (self.setup.now)());
                 let thread = self.thread(params)?;
-                thread.change(params, actions)?;
-                thread.start(id, turn, parts, now, actions);
+                let settings = thread.settings(params)?;
+                thread.start(id, turn, parts, settings, now, actions);
             }
             "turn/steer" => {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;
@@ -175,8 +176,7 @@ impl Threads {
             if !thread.is_open() {
                 return Err(Wrong::request(format!("thread {name} is being opened")));
             }
-            words::answer(id, &thread.opening_answer(), actions);
-            return Ok(());
+            return self.read(id, name, wants_turns(params), Then::Tell, actions);
         }
         let (mut launch, policy) = self.begins_with(params)?;
         if params.get("cwd").is_none_or(Raw::is_null) {
@@ -208,18 +208,38 @@ impl Threads {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| Wrong::request(format!("invalid cursor: {cursor}")))?,
         };
-        let most = params
-            .get("limit")
-            .and_then(Raw::u64)
-            .map_or(PAGE, |most| usize::try_from(most).unwrap_or(PAGE));
+        let most = match params.get("limit").filter(|limit| !limit.is_null()) {
+            None => PAGE,
+            Some(limit) => {
+                let limit = limit.u64().and_then(|limit| usize::try_from(limit).ok());
+                limit.ok_or_else(|| Wrong::params("limit: a number is expected"))?
+            }
+        };
         if params.get("archived").and_then(Raw::bool) == Some(true) {
             // There are none.
             words::answer(id, "{\"data\":[],\"nextCursor\":null,\"backwardsCursor\":null}", actions);
             return Ok(());
         }
-        let cwd = params.get("cwd").and_then(Raw::string).map(|cwd| cwd.unescape().into_owned());
-        self.listing.insert(id.to_owned(), (most.max(1), behind));
-        actions.todo.push(Action::List { request: id.to_owned(), cwd });
+        let folder = |value: Raw<'_>| {
+            let folder = value.string().map(|folder| folder.unescape().into_owned());
+            folder.ok_or_else(|| Wrong::params("cwd: a string or a list of them is expected"))
+        };
+        let folders = match params.get("cwd").filter(|cwd| !cwd.is_null()) {
+            None => Vec::new(),
+            Some(list) if list.shape() == Some(Shape::Array) => list.elements().map(folder).collect::<Result<_, _>>()?,
+            Some(one) => vec![folder(one)?],
+        };
+        let page = Page {
+            most: most.max(1),
+            behind,
+            search: text(params, "searchTerm")?.unwrap_or_default(),
+            folders,
+        };
+        self.listing.insert(id.to_owned(), page);
+        actions.todo.push(Action::List {
+            request: id.to_owned(),
+            cwd: None,
+        });
         Ok(())
     }
 
@@ -243,7 +263,8 @@ impl Threads {
         for known in running.into_iter().flat_map(|thread| thread.models().elements()) {
             let said = |name: &str| known.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
             let Some(name) = said("value") else { continue };
-            let is_default = running.is_some_and(|thread| thread.model() == name);
+            // Where the session's is none of these by name, it is the first.
+            let is_default = running.is_some_and(|thread| thread.model() == name || models.is_empty() && !thread.has_listed_model());
             let title = said("displayName").unwrap_or_else(|| name.clone());
             models.push(model(&name, &title, &said("description").unwrap_or_default(), is_default));
         }

@@ -10,8 +10,8 @@ use crate::conduct::quoted;
 use crate::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Response, Session};
 use crate::front::inside::{Inside, Part, Tools, speaker};
 use crate::front::{Action, Actions, Wait};
-use crate::json::{Raw, Str};
-use crate::launch::{Launch, PermissionMode};
+use crate::json::{Raw, Shape, Str};
+use crate::launch::{Launch, PermissionMode, Resume};
 use crate::live::Speaker;
 
 /// See the module.
@@ -22,6 +22,8 @@ pub(super) struct Thread {
     opening: Option<String>,
     launch: Launch,
     inside: Inside,
+    /// The id under which whoever answers keeps it.
+    pub(super) kept_as: String,
     /// Writes what the program inside says.
     to_host: Speaker,
     pub(super) policy: Policy,
@@ -60,6 +62,15 @@ pub(super) struct Facts {
 struct Turn {
     id: String,
     parts: Vec<Part>,
+    settings: Settings,
+}
+
+/// What a turn begins with.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    policy: Policy,
+    model: Option<String>,
+    schema: Option<String>,
 }
 
 /// The turn that runs.
@@ -88,6 +99,7 @@ impl Thread {
             id: id.to_owned(),
             opening: Some(opening.to_owned()),
             inside: Inside::new(id, dialect),
+            kept_as: id.to_owned(),
             to_host: speaker(dialect, format(), Tools::Native),
             mode: policy.mode(),
             policy,
@@ -151,35 +163,51 @@ impl Thread {
         self.to_host.event(&event, &mut actions.out);
     }
 
-    /// The settings that a turn changes, for itself and those behind it.
-    pub(super) fn change(&mut self, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
-        let mut policy = self.policy.clone();
-        let model = words::text(params, "model")?;
+    /// The settings of a turn: those of the one before it, with what its request changes for itself and those behind it.
+    pub(super) fn settings(&self, params: Raw<'_>) -> Result<Settings, Wrong> {
+        let mut settings = match self.waiting.back() {
+            Some(turn) => turn.settings.clone(),
+            None => Settings {
+                policy: self.policy.clone(),
+                model: None,
+                schema: None,
+            },
+        };
+        settings.policy.change(params)?;
+        settings.model = words::text(params, "model")?.or(settings.model);
         if let Some(cwd) = words::text(params, "cwd")?.filter(|cwd| Some(cwd) != self.launch.cwd.as_ref()) {
             return Err(Wrong::params(&format!(
                 "cwd: a thread keeps the folder in which it began, and {cwd} is another"
             )));
         }
-        let schema = params
-            .get("outputSchema")
-            .filter(|schema| !schema.is_null())
-            .map(|schema| schema.as_str().to_owned());
-        if schema != self.launch.json_schema {
-            self.reopen(schema, actions)?;
+        let schema = params.get("outputSchema").filter(|schema| !schema.is_null());
+        if schema.is_some_and(|schema| schema.shape() != Some(Shape::Object)) {
+            return Err(Wrong::params("outputSchema: an object is expected"));
         }
-        if policy.change(params)? {
-            let (mode, word) = (policy.mode(), policy.mode().name(self.inside.dialect()));
-            self.policy = policy;
-            // What runs without a question only from the beginning on is allowed question by question.
-            if let Some(word) = word.filter(|_| mode != self.mode && mode != PermissionMode::Bypass) {
-                self.request(
-                    "set_permission_mode",
-                    ControlKind::SetMode,
-                    Some(("mode", word)),
-                    Asked::Mode(mode),
-                    actions,
-                );
+        settings.schema = schema.map(|schema| schema.as_str().to_owned());
+        Ok(settings)
+    }
+
+    /// From here on they count.
+    fn apply(&mut self, settings: Settings, actions: &mut Actions) {
+        let Settings { policy, model, schema } = settings;
+        self.policy = policy;
+        if schema != self.launch.json_schema {
+            if let Some(model) = &model {
+                self.launch.model = Some(model.clone());
             }
+            self.reopen(schema, actions);
+        }
+        let (mode, word) = (self.policy.mode(), self.policy.mode().name(self.inside.dialect()));
+        // What runs without a question only from the beginning on is allowed question by question.
+        if let Some(word) = word.filter(|_| mode != self.mode && mode != PermissionMode::Bypass) {
+            self.request(
+                "set_permission_mode",
+                ControlKind::SetMode,
+                Some(("mode", word)),
+                Asked::Mode(mode),
+                actions,
+            );
         }
         if let Some(model) = model.filter(|model| *model != self.model) {
             self.request(
@@ -190,30 +218,25 @@ impl Thread {
                 actions,
             );
         }
-        Ok(())
     }
 
     /// The program inside is told at its start which schema its answers have: another one needs another process.
-    fn reopen(&mut self, schema: Option<String>, actions: &mut Actions) -> Result<(), Wrong> {
-        if self.running.is_some() || !self.waiting.is_empty() {
-            return Err(Wrong::params("outputSchema: it can be another when no turn runs"));
-        }
+    fn reopen(&mut self, schema: Option<String>, actions: &mut Actions) {
         self.launch.json_schema = schema;
-        if self.turns > 0 {
+        if self.turns > 0 || self.launch.fork {
             self.launch.session_id = None;
             self.launch.fork = false;
-            self.launch.resume = crate::launch::Resume::Session(self.id.clone());
+            self.launch.resume = Resume::Session(self.kept_as.clone());
         }
         actions.todo.push(Action::Close(self.id.clone()));
         self.asked.clear();
         self.begin(actions);
-        Ok(())
     }
 
     /// A turn begins, now or behind the one that runs.
-    pub(super) fn start(&mut self, request: &str, id: String, parts: Vec<Part>, now: i64, actions: &mut Actions) {
+    pub(super) fn start(&mut self, request: &str, id: String, parts: Vec<Part>, settings: Settings, now: i64, actions: &mut Actions) {
         words::answer(request, &format!("{{\"turn\":{}}}", turn_object(&id)), actions);
-        self.waiting.push_back(Turn { id, parts });
+        self.waiting.push_back(Turn { id, parts, settings });
         self.next(now, actions);
     }
 
@@ -221,10 +244,12 @@ impl Thread {
         if self.running.is_some() {
             return;
         }
-        let Some(Turn { id, parts }) = self.waiting.pop_front() else { return };
+        let Some(Turn { id, parts, settings }) = self.waiting.pop_front() else {
+            return;
+        };
+        self.apply(settings, actions);
         self.turns += 1;
         self.running = Some(Running::new(id));
-        self.status("{\"type\":\"active\",\"activeFlags\":[]}", now, actions);
         self.facts.updated = now / 1000;
         if let (true, Some(Part::Text(text))) = (self.facts.preview.is_empty(), parts.first()) {
             self.facts.preview = Str::trusted(text).unescape().into_owned();
@@ -241,28 +266,29 @@ impl Thread {
             };
             self.show(&event(Kind::Prompt(&prompt)), now, actions);
         });
-        self.inside.prompt(parts, actions);
+        // Hosts of this protocol have no commands.
+        self.inside.prompt(parts, true, actions);
     }
 
     /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
     pub(super) fn steer(&mut self, expected: &str, parts: Vec<Part>) -> Result<String, Wrong> {
-        let running = self.named(expected)?;
+        let running = self.named(expected, "steer")?;
         running.more.push_back(parts);
         Ok(running.id.clone())
     }
 
     /// Stops the turn that runs.
     pub(super) fn interrupt(&mut self, expected: &str, actions: &mut Actions) -> Result<(), Wrong> {
-        let running = self.named(expected)?;
+        let running = self.named(expected, "interrupt")?;
         running.more.clear();
-        if !std::mem::replace(&mut running.cancelled, true) {
-            self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, actions);
-        }
+        running.cancelled = true;
+        self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, actions);
         Ok(())
     }
 
-    fn named(&mut self, expected: &str) -> Result<&mut Running, Wrong> {
-        let running = self.running.as_mut().ok_or_else(|| Wrong::request("no active turn"))?;
+    fn named(&mut self, expected: &str, what: &str) -> Result<&mut Running, Wrong> {
+        let running = self.running.as_mut().filter(|running| !running.cancelled);
+        let running = running.ok_or_else(|| Wrong::request(format!("no active turn to {what}")))?;
         if running.id != expected {
             return Err(Wrong::request(format!("expected active turn id `{expected}` but found `{}`", running.id)));
         }
@@ -270,9 +296,22 @@ impl Thread {
     }
 
     /// What the program inside says of its session when it begins a turn of its own.
-    pub(super) fn session(&mut self, event: &Event<'_>, session: &Session<'_>, now: i64, actions: &mut Actions) {
+    pub(super) fn session(&mut self, event: &Event<'_>, session: &Session<'_>, new_id: fn() -> String, now: i64, actions: &mut Actions) {
         if let Some(model) = session.model {
             self.model = model.unescape().into_owned();
+        }
+        let id = event.origin.session.map(Str::unescape);
+        if let Some(id) = id.filter(|id| !id.is_empty() && *id != self.kept_as) {
+            self.kept_as = id.into_owned();
+            actions.todo.push(Action::Keep {
+                session: self.id.clone(),
+                id: self.kept_as.clone(),
+            });
+        }
+        if session.opens_turn && self.running.is_none() {
+            // Nobody has asked for it: what ran in the background has ended.
+            self.turns += 1;
+            self.running = Some(Running::new(new_id()));
         }
         // The turn has begun with its prompt.
         let session = Session {
@@ -289,7 +328,9 @@ impl Thread {
     /// The program inside has answered.
     pub(super) fn over(&mut self, told: &Event<'_>, outcome: &Outcome<'_>, now: i64, actions: &mut Actions) {
         let Some(running) = &mut self.running else { return };
-        if let Some(parts) = running.more.pop_front() {
+        if outcome.is_error || running.cancelled {
+            running.more.clear();
+        } else if let Some(parts) = running.more.pop_front() {
             // An answer is not the end: this is answered next, in the same turn.
             return self.hear(&parts, now, actions);
         }
@@ -304,7 +345,6 @@ impl Thread {
             outcome.kind = OutcomeKind::Cancelled;
             outcome.error = None;
         }
-        self.status("{\"type\":\"idle\"}", now, actions);
         let told = Event {
             kind: Kind::Outcome(&outcome),
             ..*told
@@ -332,7 +372,10 @@ impl Thread {
             (Some(Asked::Handshake), Some(why)) => return Err(why),
             (Some(Asked::Handshake), None) => self.opened(response.body.unwrap_or(Raw::NULL), now, actions),
             (Some(Asked::Mode(mode)), None) => self.mode = mode,
-            (Some(Asked::Model(model)), None) => self.model = model,
+            (Some(Asked::Model(model)), None) => {
+                self.launch.model = Some(model.clone());
+                self.model = model;
+            }
             (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
             (Some(Asked::Stop) | None, _) => {}
         }
@@ -348,17 +391,17 @@ impl Thread {
             self.model = first.map(|model| model.unescape().into_owned()).unwrap_or_default();
         }
         let Some(request) = self.opening.take() else { return };
-        words::answer(&request, &self.opening_answer(), actions);
+        words::answer(&request, &self.opening_answer(&self.facts.turns), actions);
         let params = format!("{{\"thread\":{}}}", self.object_with(""));
         words::notify("thread/started", &params, now, actions);
         self.next(now, actions);
     }
 
     /// What a request that opens a thread is answered.
-    pub(super) fn opening_answer(&self) -> String {
+    pub(super) fn opening_answer(&self, turns: &str) -> String {
         format!(
             "{{\"thread\":{},\"model\":{},\"modelProvider\":\"agentglot\",\"serviceTier\":null,\"cwd\":{},\"instructionSources\":[],{},\"reasoningEffort\":null}}",
-            self.object_with(&self.facts.turns),
+            self.object_with(turns),
             quoted(&self.model),
             quoted(self.cwd()),
             self.policy.members(),
@@ -407,6 +450,11 @@ impl Thread {
     /// The models that there are, as the program inside says them.
     pub(super) fn models(&self) -> Raw<'_> {
         Raw::trusted(&self.models)
+    }
+
+    pub(super) fn has_listed_model(&self) -> bool {
+        let mut names = self.models().elements().filter_map(|model| model.get("value")?.string());
+        names.any(|name| name.is(&self.model))
     }
 
     pub(super) fn model(&self) -> &str {
