@@ -25,6 +25,8 @@ pub(crate) struct Teller<'t, 'a> {
     /// How many ids of calls were made up.
     made: u64,
     open: Open<'a>,
+    /// Nothing but the user's words has been said in the turn.
+    prompted: bool,
 }
 
 impl<'t, 'a> Teller<'t, 'a> {
@@ -47,6 +49,7 @@ impl<'t, 'a> Teller<'t, 'a> {
             text,
             made: 0,
             open: Open::default(),
+            prompted: false,
         }
     }
 
@@ -75,9 +78,11 @@ impl<'t, 'a> Teller<'t, 'a> {
         self.tell(Kind::Notice(self.cx.keep(notice)), rest);
     }
 
-    /// What the user says; the turn before ends.
+    /// What the user says; the turn before ends, if it has said anything else.
     pub(crate) fn prompt(&mut self, content: Content<'a>, rest: Members<'a>) {
-        self.end_turn();
+        if !std::mem::replace(&mut self.prompted, true) {
+            self.end_turn();
+        }
         self.turn.goes_on();
         self.open = Open::default();
         let source = PromptSource::Host;
@@ -92,6 +97,7 @@ impl<'t, 'a> Teller<'t, 'a> {
             last: true,
             ..Reply::default()
         });
+        self.prompted = false;
         self.turn.reply(reply);
         for block in blocks {
             if let Block::Call(call) = block {
@@ -115,6 +121,7 @@ impl<'t, 'a> Teller<'t, 'a> {
             fields: &[],
             of: None,
         };
+        self.prompted = false;
         self.turn.goes_on();
         self.tell(Kind::ToolResult(self.cx.keep(result)), rest);
     }

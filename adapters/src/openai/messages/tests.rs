@@ -266,3 +266,17 @@ fn rubbish_is_told() {
         }
     }
 }
+
+/// A user may say two things before the model answers: both belong to one turn.
+#[test]
+fn two_messages_of_the_user_are_prompts_of_one_turn() {
+    const LOG: &str = "{\"messages\":[{\"role\":\"user\",\"content\":\"first\"},{\"role\":\"user\",\"content\":\"second\"},{\"role\":\"assistant\",\"content\":\"ok\"}]}\n";
+    let events = crate::testing::converted(LOG, "openai:messages", "agentglot");
+    assert_eq!(events.matches("\"event\":\"prompt\"").count(), 2, "{events}");
+    assert_eq!(events.matches("\"event\":\"outcome\"").count(), 1, "{events}");
+    assert!(events.contains("\"outcome\":\"success\""), "{events}");
+    for to in ["claude", "cursor", "agentglot", "codex:rollout", "gemini:chat", "sharegpt"] {
+        let there = crate::testing::converted(LOG, "openai:messages", to);
+        assert_eq!(crate::testing::converted(&there, to, "openai:messages"), LOG, "by way of {to}");
+    }
+}
