@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use crate::codec::{Cx, Decode, Decoder, Dialect, Format};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Format, Layout};
 use crate::detect::{self, Evidence, PROOF};
 use crate::event::{Event, Input, Kind, Sink, Topic};
 
@@ -22,6 +22,8 @@ pub(crate) const fn ends_turn(kind: &Kind<'_>) -> Option<bool> {
 #[inline]
 pub(crate) fn may_begin_another(event: &Event<'_>, format: Format, in_turn: bool) -> bool {
     match &event.kind {
+        // The payloads of a model's stream look like lines of other dialects.
+        _ if format.mode.layout == Layout::Sse => false,
         Kind::Session(session) => {
             let is_own = session.version.is_some() && event.origin.session.is_some();
             !is_own || format.is_store() || !format.dialect.vendor().logs.version_tells

@@ -202,7 +202,12 @@ impl<'a> Reader<'_, 'a> {
                     choice.form = Form::Delta;
                     self.cx.took(at.skip()?.as_str());
                 }
-                ("finish_reason", Shape::String) if choice.finish.is_none() => choice.finish = Some(at.string()?),
+                // An empty one is none, as some servers write it in each chunk but the last.
+                ("finish_reason", Shape::String) if choice.finish.is_none() => {
+                    let word = at.string()?;
+                    self.cx.took(word.as_escaped());
+                    choice.finish = Some(word).filter(|word| !word.is_empty());
+                }
                 ("index", Shape::Number) => {
                     let value = at.skip()?;
                     match value.u64() {

@@ -35,6 +35,8 @@ mod schema;
 mod side;
 mod tasks;
 mod teller;
+#[cfg(test)]
+mod tests;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
