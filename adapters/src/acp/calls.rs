@@ -161,7 +161,7 @@ impl Calls {
         call.runs |= status == "in_progress";
         // Arguments may come when it runs already, but not behind what it shows.
         let shows = call.diff.len() + call.shown.len() + call.printed.len() > 0;
-        let waits = !shows && (call.input == "{}" || call.input.is_empty() && self.says_inputs);
+        let waits = !shows && (call.input == "{}" || call.input.is_empty() && self.says_inputs && call.input() == "{}");
         match status {
             "completed" | "failed" | "cancelled" if !call.ended => Step::Ended,
             _ if call.runs && !call.told && !call.ended && !waits => Step::Runs,
