@@ -31,21 +31,14 @@ impl Inside {
         self.dialect
     }
 
-    /// A prompt. One that is verbatim has no commands in it.
-    pub(crate) fn prompt(&mut self, parts: &[Part], verbatim: bool, actions: &mut Actions) {
-        let composed = Field {
-            key: Str::trusted("client_composed"),
-            value: Raw::trusted("true"),
-            at: At::Line,
-            known: true,
-        };
-        let fields = if verbatim { &[composed][..] } else { &[] };
+    /// A prompt.
+    pub(crate) fn prompt(&mut self, parts: &[Part], actions: &mut Actions) {
         Part::with(parts, |content| {
             let prompt = Prompt {
                 content,
                 source: PromptSource::Host,
             };
-            self.say(InputKind::Prompt(&prompt), fields, actions);
+            self.say(InputKind::Prompt(&prompt), &[], actions);
         });
     }
 

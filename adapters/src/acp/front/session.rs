@@ -169,7 +169,7 @@ impl Session {
         }
         let Some((id, parts)) = self.waiting.pop_front() else { return };
         self.running = Some(id);
-        self.inside.prompt(&parts, false, actions);
+        self.inside.prompt(&parts, actions);
     }
 
     /// Stops the turn that runs, and all that waits behind it.

@@ -266,8 +266,7 @@ impl Thread {
             };
             self.show(&event(Kind::Prompt(&prompt)), now, actions);
         });
-        // Hosts of this protocol have no commands.
-        self.inside.prompt(parts, true, actions);
+        self.inside.prompt(parts, actions);
     }
 
     /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
