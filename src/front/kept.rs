@@ -148,7 +148,9 @@ fn find(id: &str, cwd: Option<&str>, dialect: Dialect, home: &Home, format: Form
     let is_here = |session: &Listed| cwd.is_none_or(|cwd| real(&session.cwd) == real(cwd));
     if let Some(kept) = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id) {
         let claimed = folder_of(&kept, home);
-        let Some(mut session) = begun(&kept, home, format) else { return Ok(None) };
+        let Some(mut session) = begun(&kept, home, format) else {
+            return Ok(None);
+        };
         session.cwd = claimed.unwrap_or(session.cwd);
         return Ok(is_here(&session).then(|| (session, Input::File(kept.path))));
     }

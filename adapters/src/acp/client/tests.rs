@@ -2,9 +2,9 @@ mod deeds;
 mod program;
 
 use super::*;
-use crate::json::Str;
 use crate::client::Deed;
 use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, Response, ResultStatus};
+use crate::json::Str;
 use crate::launch::{PermissionMode, Resume};
 use crate::live::{Heard, Listener};
 
