@@ -494,7 +494,11 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode.layout == Layout::Document,
         interactive: launch.has_stdin_protocol(),
-        answers_permissions: launch.has_answers(),
+        answers_permissions: if dialect.program().is_some_and(launch::Program::names_answerer) {
+            launch.answerer == launch::Answerer::Host
+        } else {
+            launch.has_stdin_protocol()
+        },
         heartbeat: run.heartbeat,
         log: false,
         watched: false,

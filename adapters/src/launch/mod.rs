@@ -161,15 +161,6 @@ impl Launch {
         matches!(self.input, InputFormat::StreamJson)
     }
 
-    /// Whether the host answers questions for permission.
-    pub fn has_answers(&self) -> bool {
-        if self.format.dialect.program().is_some_and(Program::names_answerer) {
-            self.answerer == Answerer::Host
-        } else {
-            self.has_stdin_protocol()
-        }
-    }
-
     /// The permission mode, and where the host named none, what the program does then.
     pub fn permission_or_default(&self) -> PermissionMode {
         let default = || self.format.dialect.program().map_or(PermissionMode::Ask, |program| program.permission);
