@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// So many calls wait under one id. Those before them never got a result.
+const MOST: usize = 16;
+
 /// What is kept of each call, by its id.
 #[derive(Debug)]
 pub(crate) struct Waiting<T> {
@@ -20,7 +23,12 @@ impl<T> Default for Waiting<T> {
 
 impl<T> Waiting<T> {
     pub(crate) fn add(&mut self, id: &str, call: T) {
-        self.calls.entry(id.to_owned()).or_default().push(call);
+        let calls = self.calls.entry(id.to_owned()).or_default();
+        if calls.len() == MOST {
+            calls.remove(0);
+            self.len -= 1;
+        }
+        calls.push(call);
         self.len += 1;
     }
 

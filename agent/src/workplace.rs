@@ -146,7 +146,7 @@ impl Workplace {
             Act::Read { path, line, limit } => {
                 let wall = self.inside(&path)?;
                 self.judge(ToolKind::Read, &Access::Read(vec![path.clone()]), deed.permitted, deed.mode)?;
-                self.beside(number, move || read_text(&wall, &path, line, limit).map(Done::Text));
+                self.beside(number, move || lines_of(&wall, &path, line, limit).map(Done::Text));
             }
             Act::Write { path, content } => {
                 let wall = self.inside(&path)?;
@@ -242,7 +242,7 @@ impl Workplace {
 }
 
 /// Reads lines of a text.
-fn read_text(wall: &Wall, path: &str, line: Option<u64>, limit: Option<u64>) -> Result<String, Undone> {
+fn lines_of(wall: &Wall, path: &str, line: Option<u64>, limit: Option<u64>) -> Result<String, Undone> {
     let place = wall.locate(path)?;
     let window = Window {
         first: line.unwrap_or(1),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The parts, those that know nobody first.
-const PARTS: [&str; 22] = [
+const PARTS: [&str; 23] = [
     "clock",
     "ids",
     "flags",
@@ -21,6 +21,7 @@ const PARTS: [&str; 22] = [
     "hooks",
     "mcp",
     "persona",
+    "workplace",
     "host",
     "conversation",
     "turn",

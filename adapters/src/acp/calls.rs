@@ -406,7 +406,8 @@ impl Decoder {
     pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for at in 0..self.calls.all.len() {
             let call = &self.calls.all[at];
-            if !call.told && (all || call.input.len() > 2) {
+            // One that runs and has said that it has none waits no longer than until something else is spoken of.
+            if !call.told && (all || call.input.len() > 2 || call.runs && !call.input.is_empty()) {
                 let id = Str::trusted(cx.arena.alloc_str(&call.id));
                 let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
                 let origin = Origin { parent, ..self.origin(cx) };

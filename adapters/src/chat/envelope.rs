@@ -205,8 +205,11 @@ impl<'a> Reader<'_, 'a> {
                 // An empty one is none, as some servers write it in each chunk but the last.
                 ("finish_reason", Shape::String) if choice.finish.is_none() => {
                     let word = at.string()?;
-                    self.cx.took(word.as_escaped());
-                    choice.finish = Some(word).filter(|word| !word.is_empty());
+                    if word.is_empty() {
+                        self.cx.took(word.as_escaped());
+                    } else {
+                        choice.finish = Some(word);
+                    }
                 }
                 ("index", Shape::Number) => {
                     let value = at.skip()?;
