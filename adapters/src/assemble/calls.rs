@@ -52,8 +52,11 @@ impl Calls {
     }
 
     fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>) -> usize {
-        let at = at.unwrap_or_else(|| self.fresh(call.id.as_escaped()));
+        // One that has its result makes room for the next of its id.
+        let done = || self.find(call.id).filter(|at| self.all[*at].resolved);
+        let at = at.or_else(done).unwrap_or_else(|| self.fresh(call.id.as_escaped()));
         let stored = &mut self.all[at];
+        stored.resolved = false;
         call.name.as_escaped().clone_into(&mut stored.name);
         stored.kind = call.kind;
         call.input.as_str().clone_into(&mut stored.input);
