@@ -182,9 +182,7 @@ pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
 
 /// What `stats` is to do.
 pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
-    let found = machine(&typed.logs)?;
-    let machine = found.is_some();
-    let Logs { mut inputs, status } = match found {
+    let Logs { mut inputs, status } = match machine(&typed.logs) {
         Some(found) => found,
         None => logs(&typed.logs, None)?,
     };
@@ -207,7 +205,6 @@ pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
         },
         utc: typed.utc,
         subagents: !typed.no_subagents,
-        machine,
         prices: prices(typed.prices.filter(|path| !path.as_os_str().is_empty()))?,
         status,
     })
@@ -257,21 +254,24 @@ fn machine_s_place() -> Result<crate::view::Place, Failure> {
 
 /// The sessions on this machine, where no log is named.
 #[cfg(all(unix, feature = "agent"))]
-fn machine(typed: &low::Logs) -> Result<Option<Logs>, Failure> {
+fn machine(typed: &low::Logs) -> Option<Logs> {
     if !typed.files.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let inputs = crate::homes::files().into_iter().map(Input::File).collect();
-    Ok(Some(Logs {
-        inputs,
-        status: Status::Clean,
-    }))
+    let (kept, failed) = crate::homes::kept();
+    let mut status = Status::Clean;
+    for failure in failed {
+        Console::plain().say(&failure.to_string());
+        status.worsen(failure.status());
+    }
+    let inputs = kept.into_iter().map(crate::homes::Kept::input).collect();
+    Some(Logs { inputs, status })
 }
 
 /// Where sessions lie is known where there are agents.
 #[cfg(not(all(unix, feature = "agent")))]
-fn machine(_: &low::Logs) -> Result<Option<Logs>, Failure> {
-    Ok(None)
+const fn machine(_: &low::Logs) -> Option<Logs> {
+    None
 }
 
 fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {

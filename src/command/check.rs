@@ -56,7 +56,7 @@ pub fn run_to(check: &Check, stdout: Target, console: &Console) -> Result<Status
         let format = page.read(input, false)?;
         let children = format.filter(|_| check.subagents).map_or_else(Vec::new, |format| beside(input, format));
         for child in children {
-            page.read(&Input::File(child.path), true)?;
+            page.read(&child.input, true)?;
         }
     }
     if page.sum.logs + page.sum.unread > 1 && !check.quiet {

@@ -72,7 +72,7 @@ pub(crate) fn files_and_sessions(begin: &OsStr) -> Vec<CompletionCandidate> {
 #[cfg(all(unix, feature = "agent"))]
 fn ids() -> Vec<(String, String)> {
     let owner = |owner: Option<agentglot_adapters::raw::codec::Format>| owner.map_or("agentglot", |format| format.dialect.name()).to_owned();
-    let kept = crate::homes::kept().into_iter().rev();
+    let kept = crate::homes::kept().0.into_iter().rev();
     kept.map(|kept| (kept.id, owner(kept.owner))).collect()
 }
 

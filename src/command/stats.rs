@@ -1,9 +1,5 @@
 //! `agentglot stats`: what agents used.
 
-#[cfg(all(unix, feature = "agent"))]
-use crate::homes::asked;
-#[cfg(all(unix, feature = "agent"))]
-use crate::io::Memory;
 use crate::io::{Console, Input, Joined};
 use crate::stats::{By, Counter, Form, Prices, written};
 use crate::status::{Failure, Status};
@@ -19,8 +15,6 @@ pub struct Stats {
     pub form: Form,
     /// What lies in files beside a log is counted too.
     pub subagents: bool,
-    /// The sessions on this machine are counted: those of programs that have to be asked, too.
-    pub machine: bool,
     /// Days are those of Greenwich.
     pub utc: bool,
     /// What tokens cost.
@@ -48,10 +42,6 @@ pub fn text(stats: &Stats, console: &Console) -> (String, Status) {
         let counted = count(&mut counter, input, stats.subagents, console);
         status.worsen(told(&input.name(), counted, console));
     }
-    #[cfg(all(unix, feature = "agent"))]
-    if stats.machine {
-        status.worsen(ask(&mut counter, console));
-    }
     console.done();
     (written(&counter, stats.form, super::terminal_width()), status)
 }
@@ -76,26 +66,4 @@ fn told(name: &str, counted: Result<u64, Failure>, console: &Console) -> Status 
             failure.status()
         }
     }
-}
-
-/// Counts the sessions of programs that keep them in no files. One that does not answer is told; what else there is is counted.
-#[cfg(all(unix, feature = "agent"))]
-fn ask(counter: &mut Counter, console: &Console) -> Status {
-    let mut status = Status::Clean;
-    for (_, sessions) in asked::list() {
-        let sessions = sessions.unwrap_or_else(|failure| {
-            console.say(&failure.to_string());
-            status.worsen(Status::Damaged);
-            Vec::new()
-        });
-        for id in sessions.iter().filter_map(|session| session.get("id")?.as_str()) {
-            let counted = match asked::one(id) {
-                None => continue,
-                Some(Err(failure)) => Err(failure),
-                Some(Ok(said)) => count(counter, &Input::Memory(Memory::new(id, said)), false, console),
-            };
-            status.worsen(told(id, counted, console));
-        }
-    }
-    status
 }

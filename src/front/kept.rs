@@ -18,8 +18,8 @@ use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::backend::choice::Choice;
 use crate::child::file::read_regular;
-use crate::homes::{self, Kept, asked};
-use crate::io::{Console, Input, Memory, Source};
+use crate::homes::{self, Kept, Lies};
+use crate::io::{Console, Input, Source};
 
 /// So many bytes say under which id a session is kept.
 const NOTE: u64 = 1024;
@@ -69,9 +69,8 @@ impl Keeper {
         let mut all: Vec<Listed> = match self {
             Self::Shelf(..) => self.on_shelf(folder.as_deref()).into_iter().filter_map(listed).collect(),
             Self::Program(dialect, home, format) => {
-                let told = asked::list_of(*dialect).into_iter().filter_map(|said| told(&said));
-                let files = homes::kept_by(*dialect);
-                told.chain(files.iter().filter_map(|kept| begun(kept, home, *format))).collect()
+                let kept = homes::kept_by(*dialect);
+                kept.iter().filter_map(|kept| begun(kept, home, *format)).collect()
             }
         };
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
@@ -91,12 +90,8 @@ impl Keeper {
                 Ok(listed(kept).map(|kept| Said { kept, lines, notes }))
             }
             Self::Program(dialect, home, format) => {
-                let mut found = find(id, cwd, *dialect, home, *format)?;
-                if found.is_none()
-                    && let Some(other) = noted(id, *dialect)
-                {
-                    found = find(&other, cwd, *dialect, home, *format)?;
-                }
+                let found = find(id, cwd, *dialect, home, *format);
+                let found = found.or_else(|| find(&noted(id, *dialect)?, cwd, *dialect, home, *format));
                 found.map(|(kept, input)| converted(kept, &input, *format)).transpose()
             }
         }
@@ -144,22 +139,15 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// The session of this id, as its program has it.
-fn find(id: &str, cwd: Option<&str>, dialect: Dialect, home: &Home, format: Format) -> Result<Option<(Listed, Input)>, String> {
+fn find(id: &str, cwd: Option<&str>, dialect: Dialect, home: &Home, format: Format) -> Option<(Listed, Input)> {
     let is_here = |session: &Listed| cwd.is_none_or(|cwd| real(&session.cwd) == real(cwd));
-    if let Some(kept) = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id) {
-        let claimed = folder_of(&kept, home);
-        let Some(mut session) = begun(&kept, home, format) else {
-            return Ok(None);
-        };
-        session.cwd = claimed.unwrap_or(session.cwd);
-        return Ok(is_here(&session).then(|| (session, Input::File(kept.path))));
-    }
-    let mut told = asked::list_of(dialect).into_iter().filter_map(|said| told(&said));
-    let Some(session) = told.find(|session| session.id == id && is_here(session)) else {
-        return Ok(None);
-    };
-    let said = asked::one(id).transpose().map_err(|failure| failure.to_string())?;
-    Ok(said.map(|said| (session, Input::Memory(Memory::new(id, said)))))
+    let found = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id);
+    let session = found.as_ref().and_then(|kept| {
+        let session = begun(kept, home, format)?;
+        let cwd = folder_of(kept, home).unwrap_or(session.cwd);
+        Some(Listed { cwd, ..session })
+    });
+    session.filter(is_here).zip(found.map(Kept::input))
 }
 
 /// The format of the lines that a front is told what was said in.
@@ -196,42 +184,41 @@ fn listed(session: Summary) -> Option<Listed> {
     })
 }
 
-/// A session by its file: of what was said in it, its first turn.
+/// A session as its database lists it; by its file, of what was said in it, its first turn.
 fn begun(kept: &Kept, home: &Home, format: Format) -> Option<Listed> {
-    let (log, from) = Source::log(&Input::File(kept.path.clone()), Some(format), &Console::plain()).ok()?;
+    let written = kept.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let written = i64::try_from(written).unwrap_or(i64::MAX);
+    let shortened = |prompt: &str| prompt.chars().take(TITLE).collect();
+    let path = match &kept.lies {
+        Lies::InFile(path) => path,
+        Lies::InDatabase(row) => {
+            return Some(Listed {
+                id: kept.id.clone(),
+                cwd: row.cwd.clone()?,
+                title: row.prompt.as_deref().map(shortened),
+                written,
+            });
+        }
+    };
+    let (log, from) = Source::log(&Input::File(path.clone()), Some(format), &Console::plain()).ok()?;
     let first = turns(log, from).find_map(Result::ok)?;
     let cwd = first
         .facts
         .as_ref()
         .and_then(|facts| facts.cwd.clone())
         .or_else(|| folder_of(kept, home))?;
-    let written = kept.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     Some(Listed {
         id: kept.id.clone(),
         cwd,
-        title: crate::command::sessions::prompt(&first).map(|prompt| prompt.chars().take(TITLE).collect()),
-        written: i64::try_from(written).unwrap_or(i64::MAX),
+        title: crate::command::sessions::prompt(&first).map(|prompt| shortened(&prompt)),
+        written,
     })
 }
 
 /// The working folder that a program has claimed a folder of its own for, in which the session's file lies.
 fn folder_of(kept: &Kept, home: &Home) -> Option<String> {
     let Project::Claimed { marker, .. } = home.project else { return None };
-    let named = kept
-        .path
-        .ancestors()
-        .skip(1)
-        .find_map(|folder| fs::read_to_string(folder.join(marker)).ok())?;
+    let Lies::InFile(path) = &kept.lies else { return None };
+    let named = path.ancestors().skip(1).find_map(|folder| fs::read_to_string(folder.join(marker)).ok())?;
     Some(named.trim().to_owned()).filter(|named| named.starts_with('/'))
-}
-
-/// What a program says of a session of its own.
-fn told(session: &serde_json::Value) -> Option<Listed> {
-    let text = |name: &str| session[name].as_str().map(str::to_owned);
-    Some(Listed {
-        id: text("id")?,
-        cwd: text("cwd")?,
-        title: text("prompt").map(|prompt| prompt.chars().take(TITLE).collect()),
-        written: session["written"].as_i64()?,
-    })
 }

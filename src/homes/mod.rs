@@ -1,6 +1,6 @@
 //! The sessions that the agents' programs keep on this machine, and our own: each program's [`Home`] says where.
 
-pub(crate) mod asked;
+mod database;
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,18 +11,38 @@ use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::store::{Home, Store, begins_as_subagent, session_of, short_slug, slug};
 
 use crate::agent::persona;
-use crate::io::{Console, Input, Memory, Source};
+use crate::io::{Console, Input, Source};
 use crate::status::Failure;
 
-/// The file of a session.
+pub(crate) use database::InDatabase;
+
+/// A session.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    pub(crate) path: PathBuf,
+    pub(crate) lies: Lies,
     /// Whose program keeps it; `None`: it is one of ours.
     pub(crate) owner: Option<Format>,
     /// What the program calls the session.
     pub(crate) id: String,
     pub(crate) written: SystemTime,
+}
+
+/// Where a session lies.
+#[derive(Clone, Debug)]
+pub(crate) enum Lies {
+    /// In a file of its own.
+    InFile(PathBuf),
+    /// In a database.
+    InDatabase(InDatabase),
+}
+
+impl Kept {
+    pub(crate) fn input(self) -> Input {
+        match self.lies {
+            Lies::InFile(path) => Input::File(path),
+            Lies::InDatabase(row) => row.input(),
+        }
+    }
 }
 
 /// A variable of the environment.
@@ -47,36 +67,49 @@ pub(crate) fn root(home: &Home) -> Option<PathBuf> {
     })
 }
 
-/// The files of all sessions, those that were written last at the end: whoever goes on from another comes behind it.
-pub(crate) fn kept() -> Vec<Kept> {
+/// All sessions, those that were written last at the end: whoever goes on from another comes behind it. And what cannot be listed.
+pub(crate) fn kept() -> (Vec<Kept>, Vec<Failure>) {
     let mut found = Vec::new();
     each(&mut |path, owner| found.extend(read(path, owner)));
-    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
-    found
+    let (rows, failed) = database::list();
+    found.extend(rows.into_iter().map(|row| Kept {
+        owner: Some(row.format),
+        id: row.id.clone(),
+        written: row.written,
+        lies: Lies::InDatabase(row),
+    }));
+    let path = |kept: &Kept| match &kept.lies {
+        Lies::InFile(path) => Some(path.clone()),
+        Lies::InDatabase(_) => None,
+    };
+    found.sort_by(|a, b| {
+        a.written
+            .cmp(&b.written)
+            .then_with(|| path(a).cmp(&path(b)))
+            .then_with(|| a.id.cmp(&b.id))
+    });
+    (found, failed)
 }
 
-/// The files of the sessions that one program keeps, in the same order.
+/// Those that one program keeps, in the same order.
 pub(crate) fn kept_by(dialect: Dialect) -> Vec<Kept> {
-    let mut found = Vec::new();
-    for (of, store, home) in stores().filter(|(of, ..)| *of == dialect) {
-        let format = Format {
-            dialect: of,
-            mode: store.mode,
-        };
-        for (root, pattern) in root(home).iter().flat_map(|root| home.files.iter().map(move |pattern| (root, pattern))) {
-            gather(root, pattern, &mut |path| found.extend(read(path, Some((format, home)))));
-        }
+    let (mut found, failed) = kept();
+    for failure in failed {
+        tracing::warn!("{failure}");
     }
-    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
+    found.retain(|kept| kept.owner.is_some_and(|owner| owner.dialect == dialect));
     found
 }
 
-/// The files that are called like those of sessions. Nobody has looked into them: some may be of subagents, or empty.
+/// The files that are called like those of sessions, which nobody has looked into: some may be of subagents, or empty. What lies in
+/// databases, too; and what cannot be listed.
 #[cfg(feature = "view")]
-pub(crate) fn called() -> Vec<PathBuf> {
+pub(crate) fn called() -> (Vec<Input>, Vec<Failure>) {
     let mut found = Vec::new();
-    each(&mut |path, _| found.push(path));
-    found
+    each(&mut |path, _| found.push(Input::File(path)));
+    let (rows, failed) = database::list();
+    found.extend(rows.into_iter().map(InDatabase::input));
+    (found, failed)
 }
 
 fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) {
@@ -94,55 +127,48 @@ fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) {
     }
 }
 
-/// The files of all sessions of every agent, the ones that others go on from first.
-pub(crate) fn files() -> Vec<PathBuf> {
-    kept().into_iter().map(|kept| kept.path).collect()
-}
-
-/// The session whose id begins like this: its file, or what the program says of it that has to be asked. With what it is written in, where
-/// that is known.
-///
-/// # Errors
-/// When there is none, or more than one, or the program does not answer.
-pub(crate) fn input(id: &str) -> Result<(Input, Option<Format>), Failure> {
-    match asked::one(id) {
-        Some(said) => Ok((Input::Memory(Memory::new(id, said?)), None)),
-        None => one(id).map(|kept| (Input::File(kept.path), kept.owner)),
-    }
-}
-
-/// The one whose id begins like this; of several the one that is called so, or else that of the working folder.
+/// The session whose id begins like this, and what it is written in, where that is known; of several the one that is called so, or else
+/// that of the working folder.
 ///
 /// # Errors
 /// When there is none, or more than one.
-fn one(id: &str) -> Result<Kept, Failure> {
-    let mut fitting = kept();
+pub(crate) fn input(id: &str) -> Result<(Input, Option<Format>), Failure> {
+    let (mut fitting, failed) = kept();
     let begins = |kept: &Kept| kept.id.get(..id.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(id));
     fitting.retain(|kept| !id.is_empty() && begins(kept));
     if fitting.len() > 1 && fitting.iter().any(|kept| kept.id == id) {
         fitting.retain(|kept| kept.id == id);
     }
     if fitting.len() > 1 {
-        let here: Vec<Kept> = fitting.iter().filter(|kept| is_here(&kept.path)).cloned().collect();
+        let here: Vec<Kept> = fitting.iter().filter(|kept| is_here(&kept.lies)).cloned().collect();
         if here.len() == 1 {
             fitting = here;
         }
     }
     match (fitting.pop(), fitting.is_empty()) {
-        (Some(only), true) => Ok(only),
+        (Some(only), true) => {
+            let owner = only.owner;
+            Ok((only.input(), owner))
+        }
         (Some(_), false) => Err(Failure::Usage(format!(
             "more than one session begins with {id:?}; say more of its id, or name its file"
         ))),
-        (None, _) => Err(Failure::Usage(format!(
-            "there is no session {id:?}; `agentglot sessions list --all-agents` names them"
-        ))),
+        // It may lie where nobody could look.
+        (None, _) => Err(failed
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Failure::Usage(format!("there is no session {id:?}; `agentglot sessions list --all-agents` names them")))),
     }
 }
 
-/// Whether a session's file lies in a folder of the working folder.
-fn is_here(path: &Path) -> bool {
+/// Whether a session is one of the working folder, or its file lies in a folder of that.
+fn is_here(lies: &Lies) -> bool {
     let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize()).unwrap_or_default();
     let cwd = cwd.to_string_lossy();
+    let path = match lies {
+        Lies::InFile(path) => path,
+        Lies::InDatabase(row) => return row.cwd.as_deref() == Some(&*cwd),
+    };
     let names = [slug(&cwd), short_slug(&cwd)];
     path.ancestors().skip(1).take(2).any(|folder| {
         let name = folder.file_name().and_then(|name| name.to_str());
@@ -194,7 +220,7 @@ fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Option<Kept> {
         None => stem.to_owned(),
     };
     Some(Kept {
-        path,
+        lies: Lies::InFile(path),
         owner: owner.map(|(format, _)| format),
         id,
         written: about.modified().ok()?,

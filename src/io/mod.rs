@@ -18,7 +18,7 @@ pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
 pub use joined::Joined;
 pub use range::{Range, Shared};
-pub use source::{Input, Memory, Source, other_side};
+pub use source::{Input, Memory, Record, Source, other_side};
 #[cfg(feature = "view")]
 pub(crate) use subagents::of_log;
 pub(crate) use subagents::{Family, Step, Subagent, beside, leave_to_their_sessions};

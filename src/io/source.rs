@@ -4,10 +4,12 @@ use std::fs::{File, Metadata};
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use agentglot_adapters::Source as Written;
 use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
+use agentglot_adapters::raw::store::Child;
 
 use super::{Columnar, Console, READ, Shared, tables};
 use crate::status::Failure;
@@ -28,7 +30,38 @@ pub enum Input {
     },
     /// What a program holds.
     Memory(Memory),
+    /// What lies in no file of its own.
+    Record(Arc<dyn Record>),
 }
+
+/// A log in something that is no file, which gives it when it is wanted.
+pub trait Record: fmt::Debug + Send + Sync {
+    /// What it is called in messages: no other has this name.
+    fn name(&self) -> String;
+
+    /// All of it, as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not there any more.
+    fn read(&self) -> io::Result<Vec<u8>>;
+
+    /// About how many bytes it had when it was found, and when it was written last.
+    fn was(&self) -> (u64, SystemTime);
+
+    /// The same of how it is now. `None`: it is not there any more.
+    fn now(&self) -> Option<(u64, SystemTime)>;
+
+    /// What those did who work for it, and for whom they work. A line of its that has such a call has the result, too.
+    fn subagents(&self) -> Vec<(Child, Arc<dyn Record>)>;
+}
+
+impl PartialEq for dyn Record {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Record {}
 
 /// A log in memory.
 #[derive(Clone)]
@@ -71,10 +104,10 @@ impl Eq for Memory {}
 const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
 
 impl Input {
-    /// Where it lies; standard input and what is in memory have no path.
+    /// Where it lies; standard input and what is in no file have no path.
     pub fn path(&self) -> Option<Cow<'_, Path>> {
         match self {
-            Self::Stdin | Self::Memory(_) => None,
+            Self::Stdin | Self::Memory(_) | Self::Record(_) => None,
             Self::File(path) => Some(path.into()),
             Self::InFolder { folder, below } => Some(folder.join(below).into()),
         }
@@ -84,6 +117,7 @@ impl Input {
     pub fn name(&self) -> String {
         match self {
             Self::Memory(memory) => memory.name.clone(),
+            Self::Record(record) => record.name(),
             _ => self.path().map_or_else(|| "-".to_owned(), |path| path.display().to_string()),
         }
     }
@@ -91,11 +125,16 @@ impl Input {
     /// What its output is called in a folder, without the endings that say how it is compressed: the name alone, or the place below
     /// the folder that was named.
     pub fn plain_name(&self) -> PathBuf {
+        let record;
         let name = match self {
             Self::Stdin => Path::new("stdin"),
             Self::File(path) => path.file_name().map_or(Path::new("log"), Path::new),
             Self::InFolder { below, .. } => below,
             Self::Memory(memory) => Path::new(&memory.name),
+            Self::Record(given) => {
+                record = given.name();
+                Path::new(&record).file_name().map_or(Path::new("log"), Path::new)
+            }
         };
         if is_called(name, &COMPRESSED) {
             name.with_extension("")
@@ -106,8 +145,10 @@ impl Input {
 
     /// How many bytes there are to read, as far as that can be known.
     pub fn size(&self) -> u64 {
-        if let Self::Memory(memory) = self {
-            return memory.as_ref().len() as u64;
+        match self {
+            Self::Memory(memory) => return memory.as_ref().len() as u64,
+            Self::Record(record) => return record.was().0,
+            _ => {}
         }
         let about = self.path().and_then(|path| path.metadata().ok());
         about.filter(Metadata::is_file).map_or(0, |about| about.len())
@@ -163,6 +204,11 @@ impl Source {
     fn begin(input: &Input, name: &str, console: &Console) -> io::Result<Self> {
         let (mut raw, file): (Box<dyn Read + Send>, _) = match input.path() {
             None if let Input::Memory(memory) = input => (Box::new(Cursor::new(memory.clone())), None),
+            None if let Input::Record(record) = input => {
+                let all = record.read()?;
+                console.advance(record.was().0);
+                (Box::new(Cursor::new(all)), None)
+            }
             // A read as long as ours goes past the standard library's buffer, and gives what is there.
             None => (Box::new(io::stdin()), None),
             Some(path) => {
@@ -297,8 +343,8 @@ impl Source {
             return Ok(Written::Is(format));
         }
         match self.detect() {
-            // Where a session in another dialect begins, that one is read.
-            Ok(Some(found)) if found.format.stands_with_others() => Ok(Written::Auto),
+            // Where a session in another dialect begins, that one is read. In a database there is none.
+            Ok(Some(found)) if found.format.stands_with_others() && !matches!(input, Input::Record(_)) => Ok(Written::Auto),
             Ok(Some(found)) => Ok(Written::Is(found.format)),
             Ok(None) => Ok(Written::Auto),
             Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {

@@ -12,18 +12,22 @@ use agentglot_adapters::raw::store::{Child, Store, begins_as_subagent, session_o
 use super::{Console, Input, READ, Source};
 use crate::status::Failure;
 
-/// The file of a subagent.
+/// The file of a subagent, or what a database has of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Subagent {
     /// Whose it is.
     pub(crate) of: Child,
-    pub(crate) path: PathBuf,
+    pub(crate) input: Input,
     /// What it is called in messages and in the ledger.
     pub(crate) name: Arc<str>,
 }
 
 /// The files of the subagents of a log that is open and begins with `head`. The file of a subagent has none but those it is read with.
 pub(crate) fn of_log(input: &Input, from: Written, head: &[u8]) -> Vec<Subagent> {
+    if let Input::Record(record) = input {
+        let subagents = record.subagents().into_iter();
+        return subagents.map(|(of, record)| subagent(of, Input::Record(record))).collect();
+    }
     match from {
         Written::Is(format) if format.is_store() && !begins_as_subagent(head) => beside(input, format),
         _ => Vec::new(),
@@ -61,20 +65,20 @@ fn inside(store: &Store, folder: &Path, session: &Input) -> Vec<Subagent> {
     } else {
         files.filter_map(whose).collect()
     };
-    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.sort_by(|a, b| a.input.path().cmp(&b.input.path()));
     found
 }
 
-fn subagent(of: Child, path: PathBuf) -> Subagent {
-    let name = path.display().to_string().into();
-    Subagent { of, path, name }
+fn subagent(of: Child, input: Input) -> Subagent {
+    let name = input.name().into();
+    Subagent { of, input, name }
 }
 
 /// A file with what stands beside it.
 fn whose(path: PathBuf) -> Option<Subagent> {
     let about = std::fs::read_to_string(path.with_extension("meta.json")).ok();
     let of = about.as_deref().and_then(Child::read)?;
-    Some(subagent(of, path))
+    Some(subagent(of, Input::File(path)))
 }
 
 /// Those of the files whose calls the session's file has.
@@ -93,8 +97,9 @@ fn called(mut files: Vec<PathBuf>, session: &Input) -> Vec<Subagent> {
         files.retain(|path| {
             let id = path.file_stem().and_then(|id| id.to_str()).filter(|id| text.contains(id));
             let of = id.and_then(|id| Child::called(text, id));
-            found.extend(of.map(|of| subagent(of, path.clone())));
-            found.last().is_none_or(|last: &Subagent| last.path != *path)
+            let is_found = of.is_some();
+            found.extend(of.map(|of| subagent(of, Input::File(path.clone()))));
+            !is_found
         });
         line.clear();
     }
@@ -118,9 +123,10 @@ pub(crate) fn leave_to_their_sessions(inputs: &mut Vec<Input>, joined: bool) {
     }
     let mut left_out = HashSet::new();
     for subagent in folders.iter().flat_map(|(folder, (store, input))| inside(store, folder, input)) {
-        left_out.insert(subagent.path.with_extension("meta.json"));
+        let Some(path) = subagent.input.path() else { continue };
+        left_out.insert(path.with_extension("meta.json"));
         if joined {
-            left_out.insert(subagent.path);
+            left_out.insert(path.into_owned());
         }
     }
     inputs.retain(|input| !matches!(input, Input::InFolder { .. }) || !input.path().is_some_and(|path| left_out.contains(path.as_ref())));
@@ -142,6 +148,8 @@ struct Waiting {
     id: String,
     /// A line has named it: that of the call.
     called: bool,
+    /// A line with its call has the result, too.
+    at_once: bool,
 }
 
 /// What comes of it.
@@ -162,6 +170,7 @@ impl Family {
     pub(crate) fn new(subagents: Vec<Subagent>) -> Self {
         let waiting = subagents.into_iter().map(|subagent| Waiting {
             id: format!("\"{}\"", subagent.of.call),
+            at_once: matches!(subagent.input, Input::Record(_)),
             subagent,
             called: false,
         });
@@ -177,7 +186,7 @@ impl Family {
     }
 
     /// Takes the next piece of the session's file. A subagent's comes before the second line that names its call: that is the one with
-    /// the result, or one shortly before it.
+    /// the result, or one shortly before it. Where one line has both, it comes behind that.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], to: &mut impl FnMut(Step<'_>)) {
         while let Some(at) = memchr::memchr(b'\n', bytes).filter(|_| !self.is_complete()) {
             let (line, rest) = bytes.split_at(at + 1);
@@ -209,9 +218,12 @@ impl Family {
 
     fn whole(&mut self, line: &[u8], to: &mut impl FnMut(Step<'_>)) {
         let mut at = 0;
+        let mut behind = Vec::new();
         while let Some(next) = self.waiting.get_mut(at) {
             let is_named = memchr::memmem::find(line, next.id.as_bytes()).is_some();
-            if is_named && next.called {
+            if is_named && next.at_once {
+                behind.push(self.waiting.remove(at));
+            } else if is_named && next.called {
                 let next = self.waiting.remove(at);
                 self.read(&next.subagent, to);
             } else {
@@ -220,6 +232,9 @@ impl Family {
             }
         }
         to(Step::Bytes(line));
+        for next in behind {
+            self.read(&next.subagent, to);
+        }
     }
 
     /// Reads the file of a subagent, which may have others.
@@ -235,7 +250,7 @@ impl Family {
     }
 
     fn bytes_of(&mut self, subagent: &Subagent, to: &mut impl FnMut(Step<'_>)) -> Result<(), Failure> {
-        let source = Source::open(&Input::File(subagent.path.clone()), &Console::plain())?;
+        let source = Source::open(&subagent.input, &Console::plain())?;
         let mut reader = source.into_reader();
         let mut buffer = vec![0; READ];
         loop {

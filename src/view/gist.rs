@@ -76,7 +76,10 @@ fn walk(
         gist: Gist {
             agent: agent.to_owned(),
             is_subagent: begins_as_subagent(source.head()),
-            beside: subagents.iter().map(|subagent| subagent.path.clone()).collect(),
+            beside: subagents
+                .iter()
+                .filter_map(|subagent| Some(subagent.input.path()?.into_owned()))
+                .collect(),
             ..Gist::default()
         },
         answer: None,

@@ -42,7 +42,7 @@ pub(super) async fn hits(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(Str
     };
     let found = tokio::task::spawn_blocking(move || {
         let _place = place;
-        look(&Input::File(log.path), &text)
+        look(&log.input, &text)
     });
     found.await.map_or_else(|_| broken(), |hits| json(&hits))
 }

@@ -18,7 +18,9 @@ use crate::io::{Console, Input};
 /// A log.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
+    /// What it is called: a file by its path, what lies in a database as if that were its folder.
     pub(super) path: PathBuf,
+    pub(super) input: Input,
     /// How it was when it was read.
     pub(super) stamp: Stamp,
     pub(super) what: What,
@@ -179,10 +181,10 @@ impl Library {
 
     /// Looks which logs there are, and reads those that are not as they were.
     fn look(&self) {
-        let paths = match self.place.files() {
-            Ok((paths, failed)) => {
+        let inputs = match self.place.inputs() {
+            Ok((inputs, failed)) => {
                 self.failed(failed.first().map(ToString::to_string));
-                paths
+                inputs
             }
             Err(failure) => {
                 self.failed(Some(failure.to_string()));
@@ -190,7 +192,8 @@ impl Library {
                 return self.news();
             }
         };
-        let stamped: Vec<(PathBuf, Stamp)> = paths.into_iter().filter_map(|path| Stamp::of(&path).map(|stamp| (path, stamp))).collect();
+        let stamped = inputs.into_iter().filter_map(|input| Stamp::found(&input).map(|stamp| (input, stamp)));
+        let stamped: Vec<(Input, Stamp)> = stamped.collect();
         let (queue, is_other) = self.sort(stamped);
         self.waiting.store(queue.len(), Ordering::Release);
         if !self.looked.swap(true, Ordering::AcqRel) || is_other {
@@ -213,19 +216,26 @@ impl Library {
     }
 
     /// Takes over which logs there are; gives those that are to be read, and whether any are new, changed or gone.
-    fn sort(&self, stamped: Vec<(PathBuf, Stamp)>) -> (Vec<usize>, bool) {
+    fn sort(&self, stamped: Vec<(Input, Stamp)>) -> (Vec<usize>, bool) {
         let mut logs = self.write();
         let mut kept = self.kept();
         let mut there = vec![false; logs.all.len()];
         let (mut queue, mut is_other) = (Vec::new(), false);
-        for (path, stamp) in stamped {
+        for (input, stamp) in stamped {
+            let path = input.path().map_or_else(|| PathBuf::from(input.name()), std::borrow::Cow::into_owned);
             let id = match logs.ids.get(&path) {
                 Some(&id) => id,
                 None => {
                     let (what, doc) = kept.take(&path, stamp).unwrap_or((What::Waiting, None));
                     let id = logs.all.len();
                     logs.ids.insert(path.clone(), id);
-                    logs.all.push(Some(Log { path, stamp, what, doc }));
+                    logs.all.push(Some(Log {
+                        path,
+                        input,
+                        stamp,
+                        what,
+                        doc,
+                    }));
                     there.push(false);
                     is_other = true;
                     id
@@ -289,7 +299,7 @@ impl Library {
             }
             words.clear();
         };
-        let read = gist::read(&Input::File(log.path.clone()), &|| self.is_stopped(), &mut |text| {
+        let read = gist::read(&log.input, &|| self.is_stopped(), &mut |text| {
             words::words(text, &mut |word| {
                 if !words.contains(word) {
                     words.insert(word.into());

@@ -37,15 +37,15 @@ pub(super) struct Seen {
     seen: String,
 }
 
-/// Says when the file of a session has grown, was begun anew, or is gone.
+/// Says when a session has grown, was begun anew, or is gone.
 pub(super) async fn growth(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(String, usize)>, Query(Seen { seen }): Query<Seen>) -> Response {
-    let path = desk.library.log(id).map(|log| log.path);
+    let input = desk.library.log(id).map(|log| log.input);
     let reader = desk.library.reader();
-    let stream = unfold((path, seen, reader, false), |(path, seen, reader, gone)| async move {
+    let stream = unfold((input, seen, reader, false), |(input, seen, reader, gone)| async move {
         // Whoever was told that it is gone waits in case it comes back.
         loop {
-            let stamp = match path.clone() {
-                Some(path) => tokio::task::spawn_blocking(move || Stamp::of(&path)).await.ok()?,
+            let stamp = match input.clone() {
+                Some(input) => tokio::task::spawn_blocking(move || Stamp::of(&input)).await.ok()?,
                 None => None,
             };
             match stamp {
@@ -53,9 +53,9 @@ pub(super) async fn growth(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(S
                     let was: u64 = seen.split('-').next().and_then(|size| size.parse().ok()).unwrap_or(0);
                     let name = if stamp.size < was { "again" } else { "grown" };
                     let event = Event::default().event(name).data(stamp.to_string());
-                    return Some((Ok::<_, Infallible>(event), (path, stamp.to_string(), reader, false)));
+                    return Some((Ok::<_, Infallible>(event), (input, stamp.to_string(), reader, false)));
                 }
-                None if !gone => return Some((Ok(Event::default().event("gone").data("gone")), (path, seen, reader, true))),
+                None if !gone => return Some((Ok(Event::default().event("gone").data("gone")), (input, seen, reader, true))),
                 _ => tokio::time::sleep(LOOK).await,
             }
         }

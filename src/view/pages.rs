@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::library::{Log, What};
 use super::place::Stamp;
 use super::server::Desk;
-use crate::io::{Console, Input, Joined, Source, of_log};
+use crate::io::{Console, Joined, Source, of_log};
 use crate::show::{Cut, Difference, HtmlPage, Ignore, Look, Page, Pick, Row, Served, What as Shown, html_policy, show, shown};
 use crate::status::Failure;
 
@@ -237,8 +237,8 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
     tokio::task::spawn_blocking(move || {
         let _place = place;
         // What is written while it is read is told of as news.
-        let stamp = Stamp::of(&log.path);
-        let input = Input::File(log.path);
+        let input = log.input;
+        let stamp = Stamp::of(&input);
         let opened_log = Source::open(&input, &Console::plain()).and_then(|mut source| {
             let from = source.written_in(&input, None)?;
             let subagents = of_log(&input, from, source.head());
@@ -313,7 +313,7 @@ pub(super) async fn diff(State(desk): State<Arc<Desk>>, Query(Two { a, b }): Que
     let compared = tokio::task::spawn_blocking(move || {
         let _place = place;
         let names = [&a, &b].map(|log| desk.library.place.name(&log.path));
-        let logs = [a, b].map(|log| Input::File(log.path));
+        let logs = [a, b].map(|log| log.input);
         let ignore = Ignore {
             ids: true,
             times: true,

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::raw::ids::{FNV_SEED, fnv};
 
-use crate::io::Walk;
+use crate::io::{Input, Walk};
 use crate::status::Failure;
 
 /// Where logs are.
@@ -16,7 +16,7 @@ pub enum Place {
     Machine,
 }
 
-/// How a file was when it was looked at: one that is as it was holds what it held.
+/// How a log was when it was looked at: one that is as it was holds what it held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) size: u64,
@@ -25,14 +25,29 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// That of a file which is there.
-    pub(super) fn of(path: &std::path::Path) -> Option<Self> {
-        let about = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let since = about.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Some(Self {
-            size: about.len(),
+    /// That of a log which was found just now, and is there.
+    pub(super) fn found(input: &Input) -> Option<Self> {
+        match input {
+            Input::Record(record) => Some(Self::new(record.was())),
+            input => Self::of(input),
+        }
+    }
+
+    /// That of a log which is there.
+    pub(super) fn of(input: &Input) -> Option<Self> {
+        if let Input::Record(record) = input {
+            return record.now().map(Self::new);
+        }
+        let about = input.path()?.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some(Self::new((about.len(), about.modified().ok()?)))
+    }
+
+    fn new((size, modified): (u64, SystemTime)) -> Self {
+        let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            size,
             modified: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
-        })
+        }
     }
 }
 
@@ -43,8 +58,8 @@ impl std::fmt::Display for Stamp {
 }
 
 impl Place {
-    /// The files that may be logs, and what could not be listed.
-    pub(super) fn files(&self) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
+    /// What may be logs, and what could not be listed.
+    pub(super) fn inputs(&self) -> Result<(Vec<Input>, Vec<Failure>), Failure> {
         match self {
             Self::Folder(folder) => {
                 std::fs::read_dir(folder).map_err(|error| Failure::Read {
@@ -53,11 +68,11 @@ impl Place {
                 })?;
                 let mut failed = Vec::new();
                 let found = Walk::new(&[], None)?.logs(folder, |failure| failed.push(failure));
-                let paths = found.iter().filter_map(|input| input.path().map(std::borrow::Cow::into_owned));
-                Ok((paths.collect(), failed))
+                let files = found.iter().filter_map(|input| Some(Input::File(input.path()?.into_owned())));
+                Ok((files.collect(), failed))
             }
             #[cfg(all(unix, feature = "agent"))]
-            Self::Machine => Ok((crate::homes::called(), Vec::new())),
+            Self::Machine => Ok(crate::homes::called()),
         }
     }
 

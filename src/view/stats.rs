@@ -14,7 +14,7 @@ use super::chart::Chart;
 use super::library::{Library, What};
 use super::pages::html;
 use super::server::Desk;
-use crate::io::{Console, Input, Joined};
+use crate::io::{Console, Joined};
 use crate::show::{clock_of, duration, escaped, money, number};
 use crate::stats::{By, Counter, Prices, Sum};
 use crate::status::Failure;
@@ -127,8 +127,8 @@ fn counted(library: &Library, prices: Prices, utc: bool, told: &dyn Fn(usize, us
             return String::new();
         }
         told(at, logs.len());
-        let input = Input::File(log.path.clone());
-        let read = Joined::open(&input, None, true, &Console::plain())
+        let input = &log.input;
+        let read = Joined::open(input, None, true, &Console::plain())
             .and_then(|log| counter.log(log, &input.name()).map_err(|error| Failure::of_log(&input.name(), error)));
         match read {
             Ok(lines) => damaged += lines,

@@ -1,6 +1,5 @@
 //! Sessions that another agent's program keeps: an editor is told of them, hears what was said in one, and goes on with it.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -206,22 +205,15 @@ fn a_session_of_gemini_is_loaded_with_what_was_said() {
 fn a_session_of_opencode_is_loaded_with_what_was_said() {
     let stage = Stage::new(&["args args", "exit 1"]);
     let cwd = work(&stage);
-    let export = std::fs::read_to_string(golden("opencode/export_parallel.json")).unwrap();
-    let session = serde_json::from_str::<Value>(&export).unwrap()["info"]["id"].as_str().unwrap().to_owned();
-    std::fs::write(stage.path("export"), &export).unwrap();
-    let told = json!([{"id": session, "cwd": cwd, "prompt": "what?", "turns": 1, "tokens": 2, "written": 1_790_000_000_000_u64}]);
-    std::fs::write(stage.path("list"), told.to_string()).unwrap();
-    let bin = stage.path("bin");
-    std::fs::create_dir(&bin).unwrap();
-    let folder = stage.path("").display().to_string();
-    let program = format!("#!/bin/sh\ncase $1 in db) cat '{folder}/list';; export) cat '{folder}/export';; esac\n");
-    std::fs::write(bin.join("opencode"), program).unwrap();
-    std::fs::set_permissions(bin.join("opencode"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let session = "ses_df5081a0dffegdwHZAiORZUoLc".to_owned();
     let data = home(&stage).join(".local/share/opencode");
     std::fs::create_dir_all(&data).unwrap();
-    std::fs::write(data.join("opencode.db"), "").unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut editor = editor(&stage, "opencode", |command| _ = command.env("PATH", path));
+    let base = rusqlite::Connection::open(data.join("opencode.db")).unwrap();
+    base.execute_batch("pragma foreign_keys = off;").unwrap();
+    base.execute_batch(include_str!("support/opencode.sql")).unwrap();
+    base.execute("update session set directory = ?1", [&cwd]).unwrap();
+    drop(base);
+    let mut editor = editor(&stage, "opencode", |_| {});
     let listed = editor.ask("session/list", json!({"cwd": cwd}));
     assert_eq!(listed["result"]["sessions"][0]["sessionId"], session, "{listed}");
     let loaded = editor.ask("session/load", json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));

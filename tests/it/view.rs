@@ -362,6 +362,61 @@ fn sessions_of_this_machine_are_listed_without_those_of_subagents() {
     assert!(all["sessions"][0]["file"].as_str().unwrap().ends_with("s1.jsonl"), "{all}");
 }
 
+/// What lies in a database is listed, searched, shown and counted, and changes are seen, although its program is not there.
+#[test]
+fn sessions_in_databases_are_among_them() {
+    let scratch = Scratch::new();
+    let base = crate::cli_sessions::database(&scratch);
+    let view = View::of(
+        program()
+            .arg("view")
+            .env_clear()
+            .env("HOME", scratch.path("home"))
+            .env("PATH", "/nowhere"),
+    );
+    let all = view.list("");
+    let listed = &all["sessions"][0];
+    assert_eq!(
+        (&all["total"], &all["unread_total"], &listed["agent"]),
+        (&1.into(), &0.into(), &"opencode".into()),
+        "{all}"
+    );
+    assert_eq!((&listed["turns"], &listed["calls"]), (&1.into(), &2.into()), "{all}");
+    // A word of the subagent.
+    assert_eq!(view.list("?text=from-sub")["found"], 1);
+    assert_eq!(view.list("?text=nowhere")["found"], 0);
+    let id = listed["id"].as_u64().unwrap();
+    assert!(view.get(&format!("session/{id}")).text().contains("Sub looking."));
+    let begun = Instant::now();
+    let counted = || loop {
+        let page = view.get("stats").text();
+        assert!(begun.elapsed() < PATIENCE, "{page}");
+        if !page.contains("http-equiv=\"refresh\"") {
+            return page;
+        }
+    };
+    assert!(counted().contains("<dt>Tokens in</dt><dd>402</dd>"));
+    // A page that is open hears of what is new, and of the end.
+    let mut events = TcpStream::connect(("127.0.0.1", view.port)).unwrap();
+    events.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(
+        events,
+        "GET /{}/session/{id}/events?seen= HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+        view.token, view.port
+    )
+    .unwrap();
+    let mut events = BufReader::new(events).lines();
+    let mut hears = |event: &str| events.any(|line| line.unwrap() == format!("event: {event}"));
+    assert!(hears("grown"));
+    let text = "update part set time_updated = time_updated + 9, data = replace(data, 'reported back', 'came back late')";
+    base.execute_batch(text).unwrap();
+    assert!(hears("grown"));
+    assert!(view.get(&format!("session/{id}")).text().contains("came back late"));
+    base.execute_batch("delete from session").unwrap();
+    assert!(hears("gone"));
+    assert_eq!(view.get(&format!("session/{id}")).code, 410);
+}
+
 #[test]
 fn what_is_as_it_was_is_not_read_again() {
     let scratch = Scratch::new();

@@ -24,8 +24,8 @@ pub struct Home {
     pub takes: Option<&'static [&'static str]>,
     /// The program and what it is told to go on with the session `ID`.
     pub goes_on: &'static [&'static str],
-    /// How the program is asked for what is in no file.
-    pub asked: Option<Asked>,
+    /// Where those lie that are in no files.
+    pub database: Option<Database>,
 }
 
 /// A folder that a variable of the environment names.
@@ -68,15 +68,18 @@ pub enum Ids {
     Prefixed(&'static str),
 }
 
-/// How a program is asked for sessions that lie in no files.
+/// A database of SQLite in which a program keeps sessions.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// The file in which it keeps them, seen from its folder: where there is none, it has none.
-    pub kept: &'static str,
-    /// Writes a JSON array of all sessions: `id`, `cwd`, `prompt`, `turns`, `tokens`, `written` (milliseconds since 1970).
-    pub list: &'static [&'static str],
-    /// Writes the session `ID` in the store's format.
+pub struct Database {
+    /// The file, seen from the program's folder: where there is none, it has no sessions.
+    pub file: &'static str,
+    /// The query for all sessions: `id`, `cwd`, `prompt`, `turns`, `tokens`, `written` (milliseconds since 1970) and `size` (bytes).
+    pub list: &'static str,
+    /// The queries for the session `?1` in the store's format: each row is a line. None if there is no such session.
     pub one: &'static [&'static str],
+    /// The query for the sessions of all who work for the session `?1`: `call`, `id`, `name` and `task`. A line that has the call has its
+    /// result, too.
+    pub subagents: &'static str,
 }
 
 /// A folder's name is cut behind so many characters of the path that it stands for.

@@ -13,7 +13,7 @@ mod writing;
 
 pub use chain::Chain;
 pub(crate) use chain::{Odd, Walk};
-pub use home::{Asked, Home, Ids, Project, Root, short_name, short_slug, slug, stem};
+pub use home::{Database, Home, Ids, Project, Root, short_name, short_slug, slug, stem};
 pub(crate) use reading::{Reading, unknown};
 pub(crate) use turn::{DERIVED, Turn};
 pub(crate) use writing::{Writing, kept, known_time, version};

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::Turn;
 use agentglot_adapters::turns;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::ago;
-use crate::homes::{self, Kept, asked};
+use crate::homes::{self, InDatabase, Kept, Lies};
 use crate::io::{Console, Input, Source, visible};
 use crate::stats::{By, Counter, Prices};
 use crate::status::{Failure, Status};
@@ -40,16 +40,12 @@ pub(super) fn list(as_json: bool) -> Result<Status, Failure> {
     let console = Console::plain();
     let mut status = Status::Clean;
     let mut all = Vec::new();
-    for (agent, said) in asked::list() {
-        match said {
-            Ok(sessions) => all.extend(sessions.iter().filter_map(|session| told(agent.name(), session))),
-            Err(failure) => {
-                status.worsen(Status::Damaged);
-                console.say(&failure.to_string());
-            }
-        }
+    let (kept, failed) = homes::kept();
+    for failure in failed {
+        status.worsen(failure.status());
+        console.say(&failure.to_string());
     }
-    for (path, about) in read(&homes::kept()) {
+    for (path, about) in read(&kept) {
         match about {
             Ok(about) => all.extend(about),
             Err(failure) => {
@@ -84,7 +80,10 @@ fn read(kept: &[Kept]) -> Vec<(String, Result<Option<About>, Failure>)> {
                         return;
                     };
                     let about = one(kept);
-                    let path = kept.path.display().to_string();
+                    let path = match &kept.lies {
+                        Lies::InFile(path) => path.display().to_string(),
+                        Lies::InDatabase(_) => String::new(),
+                    };
                     read.lock().unwrap_or_else(|e| e.into_inner()).push((path, about));
                 }
             });
@@ -96,7 +95,10 @@ fn read(kept: &[Kept]) -> Vec<(String, Result<Option<About>, Failure>)> {
 }
 
 fn one(kept: &Kept) -> Result<Option<About>, Failure> {
-    let input = Input::File(kept.path.clone());
+    let input = match &kept.lies {
+        Lies::InFile(path) => Input::File(path.clone()),
+        Lies::InDatabase(row) => return Ok(Some(told(row))),
+    };
     let name = input.name();
     let (log, from) = Source::log(&input, kept.owner, &Console::plain())?;
     let mut counter = Counter::new(By::Session, true, Prices::none());
@@ -134,20 +136,18 @@ pub(crate) fn prompt(turn: &Turn) -> Option<String> {
     texts.find(|text| !text.trim().is_empty())
 }
 
-/// What a program says of a session of its own.
-fn told(agent: &str, session: &Value) -> Option<About> {
-    let text = |name: &str| session[name].as_str().map(str::to_owned);
-    let number = |name: &str| session[name].as_u64();
-    Some(About {
-        agent: agent.to_owned(),
-        id: text("id")?,
-        cwd: text("cwd"),
-        prompt: text("prompt"),
-        turns: number("turns").unwrap_or(0),
-        tokens: number("tokens").unwrap_or(0),
-        written: UNIX_EPOCH.checked_add(Duration::from_millis(number("written")?))?,
+/// What a database says of a session.
+fn told(row: &InDatabase) -> About {
+    About {
+        agent: row.format.dialect.name().to_owned(),
+        id: row.id.clone(),
+        cwd: row.cwd.clone(),
+        prompt: row.prompt.clone(),
+        turns: row.turns,
+        tokens: row.tokens,
+        written: row.written,
         path: None,
-    })
+    }
 }
 
 fn table(sessions: &[About]) -> String {

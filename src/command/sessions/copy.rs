@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::about;
 use super::place::{New, make};
-use crate::homes::{self, asked};
+use crate::homes;
 use crate::io::{Console, Input, Output, Source, visible};
 use crate::status::{Failure, Status};
 use crate::work::{self, Work};
@@ -209,7 +209,8 @@ fn tell(copy: &Copy, home: &Home, new: &New, path: &Path) -> Result<(), Failure>
     let file = path.display().to_string();
     let values = [("ID", new.id.as_str()), ("FILE", file.as_str())];
     let commands = home.takes.into_iter().chain([home.goes_on]);
-    let commands: Vec<Vec<String>> = commands.map(|words| asked::filled(words, &values)).collect();
+    let filled = |word: &&str| values.iter().find(|(name, _)| name == word).map_or(*word, |(_, value)| value).to_owned();
+    let commands: Vec<Vec<String>> = commands.map(|words| words.iter().map(filled).collect()).collect();
     let text = if copy.json {
         let told = json!({"agent": copy.to.dialect.name(), "id": new.id, "cwd": new.cwd, "path": file, "commands": commands});
         format!("{told}\n")

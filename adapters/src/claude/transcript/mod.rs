@@ -39,7 +39,7 @@ const HOME: Home = Home {
     end: "",
     takes: None,
     goes_on: &["claude", "--resume", "ID"],
-    asked: None,
+    database: None,
 };
 
 /// What it says of itself.

@@ -44,7 +44,7 @@ const HOME: Home = Home {
     end: "",
     takes: None,
     goes_on: &["codex", "resume", "ID"],
-    asked: None,
+    database: None,
 };
 
 /// What it says of itself. Threads of subagents have files of their own beside it, which say whose they are themselves.

@@ -44,7 +44,7 @@ const HOME: Home = Home {
     end: "{\"$set\":{\"lastUpdated\":\"NOW\"}}\n",
     takes: None,
     goes_on: &["gemini", "--resume", "ID"],
-    asked: None,
+    database: None,
 };
 
 /// What it says of itself.

@@ -6,12 +6,12 @@ use super::message::{Message, Said, created};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{
-    At, Block, Content, Event, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, RoundEnd, RoundStart, Session, Sink, Stop, StopKind,
+    At, Block, Content, Event, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, RoundEnd, RoundStart, Session, Sink, Stop, StopKind, Time,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::opencode::decode::why;
 use crate::opencode::parts::usage;
-use crate::store::Turn;
+use crate::store::{Child, Turn};
 
 /// Reads it.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub struct Decoder {
     session: String,
     /// How a turn ended is worked out of its last message.
     turn: Turn,
+    /// What is read is the session of a subagent, which works for this call.
+    child: Option<Child>,
 }
 
 impl Decode for Decoder {
@@ -42,7 +44,10 @@ impl Decode for Decoder {
                 for message in messages.elements() {
                     self.message(message, cx, sink);
                 }
-                self.turn.end(&self.session, cx, sink);
+                // Its messages may stand behind it.
+                if messages.elements().next().is_some() {
+                    self.end_turn(cx, sink);
+                }
             }
             (Some(_), None, Some(_)) => self.message(Raw::trusted(&text[..end]), cx, sink),
             _ => self.unknown(Raw::trusted(&text[..end]), cx, sink),
@@ -51,11 +56,18 @@ impl Decode for Decoder {
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.turn.end(&self.session, cx, sink);
+        self.end_turn(cx, sink);
+    }
+
+    fn subagent(&mut self, of: &Child) {
+        self.child = Some(of.clone());
     }
 
     fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+        *self = Self {
+            child: self.child.take(),
+            ..Self::default()
+        };
     }
 }
 
@@ -63,9 +75,26 @@ impl Decoder {
     /// Something of a session comes: the turn of another one is over.
     fn enter<'a>(&mut self, session: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         if session.as_escaped() != self.session {
-            self.turn.end(&self.session, cx, sink);
+            self.end_turn(cx, sink);
             session.as_escaped().clone_into(&mut self.session);
         }
+    }
+
+    /// What a subagent does is part of the turn of its call.
+    fn end_turn<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if self.child.is_none() {
+            self.turn.end(&self.session, cx, sink);
+        }
+    }
+
+    /// Whose something is: of a subagent's session the id is its own.
+    fn origin<'a>(&self, session: Option<Str<'a>>, time: Option<Time<'a>>, cx: &Cx<'a>) -> Origin<'a> {
+        let origin = Origin {
+            session: session.filter(|_| self.child.is_none()),
+            time,
+            ..Origin::default()
+        };
+        self.child.as_ref().map_or(origin, |child| child.origin(origin, cx))
     }
 
     fn unknown<'a>(&self, raw: Raw<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
@@ -75,6 +104,9 @@ impl Decoder {
 
     fn opened<'a>(&self, mut info: Members<'a>, rest: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let model = info.get("model").and_then(|model| model.get("id")).and_then(Raw::string);
+        if self.child.is_some() {
+            return;
+        }
         let session = cx.keep(Session {
             cwd: info.text("directory", cx),
             version: info.text("version", cx),
@@ -82,11 +114,7 @@ impl Decoder {
             opens_turn: true,
             ..Session::default()
         });
-        let origin = Origin {
-            session: info.text("id", cx),
-            time: created(&info),
-            ..Origin::default()
-        };
+        let origin = self.origin(info.text("id", cx), created(&info), cx);
         let mut fields = FieldList::new_in(cx.arena);
         info.pour(INFO, knows, &mut fields);
         rest.pour(At::Line, knows, &mut fields);
@@ -121,11 +149,7 @@ impl Decoder {
         let message = Message {
             cx: *cx,
             id: info.get("id").and_then(Raw::string),
-            origin: Origin {
-                session,
-                time: created(&info),
-                ..Origin::default()
-            },
+            origin: self.origin(session, created(&info), cx),
             info,
             parts: rest.shaped("parts", Shape::Array, cx),
             rest,
@@ -139,7 +163,7 @@ impl Decoder {
 
     fn prompt<'a>(&mut self, mut message: Message<'a>, sink: &mut dyn Sink<'a>) {
         let cx = message.cx;
-        self.turn.end(&self.session, &cx, sink);
+        self.end_turn(&cx, sink);
         self.turn.goes_on();
         let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
         for raw in message.parts.into_iter().flat_map(Raw::elements) {
@@ -155,7 +179,11 @@ impl Decoder {
         }
         let prompt = cx.keep(Prompt {
             content: Content::Blocks(blocks.into_bump_slice()),
-            source: PromptSource::Host,
+            source: if self.child.is_none() {
+                PromptSource::Host
+            } else {
+                PromptSource::Parent
+            },
         });
         let fields = message.fields(FieldList::new_in(cx.arena));
         sink.event(&Event {

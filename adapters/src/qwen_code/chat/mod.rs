@@ -40,7 +40,7 @@ const HOME: Home = Home {
     end: "",
     takes: None,
     goes_on: &["qwen", "--resume", "ID"],
-    asked: None,
+    database: None,
 };
 
 /// What it says of itself.
