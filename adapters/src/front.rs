@@ -6,6 +6,7 @@
 //! everything here it does no IO.
 
 pub(crate) mod inside;
+pub(crate) mod question;
 
 use crate::codec::Dialect;
 use crate::event::Event;

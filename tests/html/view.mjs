@@ -213,6 +213,7 @@ const tests = {
 
   async "a log that grows shows what is new, and nothing else moves"() {
     const file = join(logs, "live.jsonl");
+    rmSync(file, { force: true });
     const said = (message) => appendFileSync(file, JSON.stringify({ session_id: "live", ...message }) + "\n");
     const turn = (n, text) => {
       said({ type: "user", isReplay: true, parent_tool_use_id: null, message: { role: "user", content: `Question ${n}` } });

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::common::{Scratch, arg, run, skipped};
 
 /// How long all of it may take; an idle machine needs a tenth of it.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// A picture of one pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -57,6 +58,9 @@ pub(crate) fn in_chromium(what: &str, script: &str, args: &[&OsStr]) -> Option<S
             return None;
         }
     };
+    // Two browsers at once on a small machine keep each other from drawing.
+    static ONE_BROWSER: Mutex<()> = Mutex::new(());
+    let _alone = ONE_BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(program) else {
         skipped(what, "there is no Chromium");
         return None;

@@ -3,21 +3,13 @@
 use super::super::lines;
 use super::words::Wrong;
 use super::{Sessions, words};
-use crate::event::{Request, Response, ToolCall, ToolKind};
+use crate::event::{Request, ToolCall, ToolKind};
 use crate::front::Actions;
+use crate::front::question::{Decision, Question, unanswerable};
 use crate::json::{Out, Raw, Str};
 
-/// A question that waits for the editor.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) session: String,
-    /// The number that the session knows it by, escaped.
-    pub(super) id: String,
-    /// The arguments of the call.
-    input: String,
-    /// What may be allowed together with it, in the session's own form.
-    always: Option<String>,
-}
+/// Nobody has said what may be done.
+pub(super) const UNSAID: Decision = Decision::Nothing("The editor did not say whether this may run.");
 
 impl Sessions {
     /// Asks the editor whether a call may run. What else a session asks, nobody can answer here.
@@ -25,25 +17,11 @@ impl Sessions {
         let (Some(session), Some(id)) = (self.sessions.get_mut(name), request.id) else {
             return;
         };
-        let Some(permission) = request.permission else {
-            let response = Response {
-                id: Some(id),
-                ok: false,
-                body: None,
-                error: Some(Raw::trusted("\"an editor cannot be asked this\"")),
-            };
-            return session.answer(&response, actions);
-        };
-        let input = permission.input.unwrap_or(Raw::trusted("{}"));
-        let always = permission.suggestions.filter(|list| list.elements().next().is_some());
-        let question = Question {
-            session: name.to_owned(),
-            id: id.as_escaped().to_owned(),
-            input: input.as_str().to_owned(),
-            always: always.map(|list| list.as_str().to_owned()),
+        let (Some(question), Some(permission)) = (Question::of(name, request), request.permission) else {
+            return unanswerable(request, |response| session.answer(response, actions));
         };
         if self.alone {
-            return self.decide(&question, None, false, actions);
+            return self.decide(&question, UNSAID, actions);
         }
         self.numbers += 1;
         let mut out = Out::new(None);
@@ -58,12 +36,12 @@ impl Sessions {
             id: call,
             name: permission.name,
             kind: ToolKind::Other,
-            input,
+            input: question.input(),
             fields: &[],
         };
         lines::call(&call, session.inside(), &mut out);
         out.lit("},\"options\":[{\"optionId\":\"allow_once\",\"name\":\"Allow\",\"kind\":\"allow_once\"}");
-        if always.is_some() {
+        if question.is_lasting() {
             out.lit(",{\"optionId\":\"allow_always\",\"name\":\"Always allow\",\"kind\":\"allow_always\"}");
         }
         out.lit(",{\"optionId\":\"reject_once\",\"name\":\"Reject\",\"kind\":\"reject_once\"}]}}\n");
@@ -82,32 +60,21 @@ impl Sessions {
             .and_then(|outcome| outcome.get("outcome"))
             .and_then(Raw::string)
             .is_some_and(|word| word.is("cancelled"));
-        self.decide(&question, chosen.map(Str::as_escaped), cancelled, actions);
+        let decision = match chosen.map(Str::as_escaped).filter(|_| !cancelled) {
+            Some("allow_once") => Decision::Allow,
+            Some("allow_always") => Decision::Always,
+            Some(_) => Decision::Deny,
+            None if cancelled => Decision::Stop,
+            None => UNSAID,
+        };
+        self.decide(&question, decision, actions);
     }
 
-    /// Tells a session what was chosen; nothing, where nobody chooses.
-    pub(super) fn decide(&mut self, question: &Question, chosen: Option<&str>, cancelled: bool, actions: &mut Actions) {
-        let Some(session) = self.sessions.get_mut(&question.session) else {
-            return;
-        };
-        let input = &question.input;
-        let body = match chosen.filter(|_| !cancelled) {
-            Some("allow_once") => format!("{{\"behavior\":\"allow\",\"updatedInput\":{input}}}"),
-            Some("allow_always") => {
-                let rules = question.always.as_deref().unwrap_or("[]");
-                format!("{{\"behavior\":\"allow\",\"updatedInput\":{input},\"updatedPermissions\":{rules}}}")
-            }
-            Some(_) => "{\"behavior\":\"deny\",\"message\":\"The user does not want this.\"}".to_owned(),
-            None if cancelled => "{\"behavior\":\"deny\",\"message\":\"The user stopped the turn.\",\"interrupt\":true}".to_owned(),
-            None => "{\"behavior\":\"deny\",\"message\":\"The editor did not say whether this may run.\"}".to_owned(),
-        };
-        let response = Response {
-            id: Some(Str::trusted(&question.id)),
-            ok: true,
-            body: Some(Raw::trusted(&body)),
-            error: None,
-        };
-        session.answer(&response, actions);
+    /// Tells a session what was decided.
+    pub(super) fn decide(&mut self, question: &Question, decision: Decision, actions: &mut Actions) {
+        if let Some(session) = self.sessions.get_mut(&question.session) {
+            question.answered(decision, |response| session.answer(response, actions));
+        }
     }
 
     /// The editor need not answer these questions any more.

@@ -10,11 +10,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use answer::Question;
+use answer::UNSAID;
 use session::Session;
 use words::Wrong;
 
 use crate::event::{Event, Kind, iso};
+use crate::front::question::Question;
 use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape, Str};
 use crate::launch::Resume;
@@ -311,7 +312,7 @@ impl Front for Sessions {
     fn left(&mut self, actions: &mut Actions) {
         self.alone = true;
         for (_, question) in std::mem::take(&mut self.asked) {
-            self.decide(&question, None, false, actions);
+            self.decide(&question, UNSAID, actions);
         }
     }
 

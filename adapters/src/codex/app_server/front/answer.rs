@@ -4,33 +4,14 @@ use super::Threads;
 use super::policy::Ask;
 use super::words;
 use crate::conduct::quoted;
-use crate::event::{Request, Response, ToolKind};
+use crate::event::{Request, ToolKind};
 use crate::front::Actions;
+use crate::front::question::{Decision, Question, unanswerable};
 use crate::json::{Raw, Str};
 use crate::tools::kind_of;
 
-/// A question that waits for the host.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) thread: String,
-    /// The id that the program inside knows it by, escaped.
-    pub(super) id: String,
-    /// The arguments of the call.
-    input: String,
-    /// What may be allowed together with it, in the program's own form.
-    always: Option<String>,
-}
-
-/// What is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Accept,
-    AcceptForSession,
-    Decline,
-    Cancel,
-    /// Nobody decides.
-    Nothing,
-}
+/// Nobody has said what may be done.
+pub(super) const UNSAID: Decision = Decision::Nothing("The sandbox does not allow this, and nobody can be asked.");
 
 impl Threads {
     /// Asks the host whether a call may run. What else the program inside asks, nobody can answer here.
@@ -38,27 +19,13 @@ impl Threads {
         let (Some(thread), Some(id)) = (self.threads.get_mut(name), request.id) else {
             return;
         };
-        let Some(permission) = request.permission else {
-            let response = Response {
-                id: Some(id),
-                ok: false,
-                body: None,
-                error: Some(Raw::trusted("\"the host cannot be asked this\"")),
-            };
-            return thread.answer(&response, actions);
-        };
-        let input = permission.input.unwrap_or(Raw::trusted("{}"));
-        let always = permission.suggestions.filter(|list| list.elements().next().is_some());
-        let question = Question {
-            thread: name.to_owned(),
-            id: id.as_escaped().to_owned(),
-            input: input.as_str().to_owned(),
-            always: always.map(|list| list.as_str().to_owned()),
+        let (Some(question), Some(permission)) = (Question::of(name, request), request.permission) else {
+            return unanswerable(request, |response| thread.answer(response, actions));
         };
         match thread.policy.asks() {
-            Ask::Allow => return self.decide(&question, Decision::Accept, actions),
-            Ask::Nobody => return self.decide(&question, Decision::Nothing, actions),
-            Ask::Host if self.alone => return self.decide(&question, Decision::Nothing, actions),
+            Ask::Allow => return self.decide(&question, Decision::Allow, actions),
+            Ask::Nobody => return self.decide(&question, UNSAID, actions),
+            Ask::Host if self.alone => return self.decide(&question, UNSAID, actions),
             Ask::Host => {}
         }
         let now = (self.setup.now)();
@@ -71,6 +38,7 @@ impl Threads {
         let inside = thread.inside();
         thread.status("{\"type\":\"active\",\"activeFlags\":[\"waitingOnApproval\"]}", now, actions);
         self.numbers += 1;
+        let input = question.input();
         let command = input.get("command").and_then(Raw::string);
         match (kind_of(inside, permission.name), command) {
             (ToolKind::Edit | ToolKind::Write, _) => {
@@ -98,13 +66,13 @@ impl Threads {
         };
         let decision = message.get("result").and_then(|result| result.get("decision"));
         let decision = match (decision.and_then(Raw::string).map(Str::as_escaped), decision) {
-            (Some("accept"), _) => Decision::Accept,
-            (Some("acceptForSession"), _) => Decision::AcceptForSession,
-            (Some("decline"), _) => Decision::Decline,
-            (Some("cancel"), _) => Decision::Cancel,
+            (Some("accept"), _) => Decision::Allow,
+            (Some("acceptForSession"), _) => Decision::Always,
+            (Some("decline"), _) => Decision::Deny,
+            (Some("cancel"), _) => Decision::Stop,
             // From now on.
-            (None, Some(amended)) if amended.get("acceptWithExecpolicyAmendment").is_some() => Decision::AcceptForSession,
-            _ => Decision::Nothing,
+            (None, Some(amended)) if amended.get("acceptWithExecpolicyAmendment").is_some() => Decision::Always,
+            _ => UNSAID,
         };
         self.resolved(number, &question, actions);
         self.decide(&question, decision, actions);
@@ -112,40 +80,23 @@ impl Threads {
 
     fn resolved(&self, number: u64, question: &Question, actions: &mut Actions) {
         let now = (self.setup.now)();
-        let params = format!("{{\"threadId\":\"{}\",\"requestId\":{number}}}", question.thread);
+        let params = format!("{{\"threadId\":\"{}\",\"requestId\":{number}}}", question.session);
         words::notify("serverRequest/resolved", &params, now, actions);
-        let waits = self.asked.values().any(|other| other.thread == question.thread);
-        if let Some(thread) = self.threads.get(&question.thread).filter(|thread| !waits && thread.turn().is_some()) {
+        let waits = self.asked.values().any(|other| other.session == question.session);
+        if let Some(thread) = self.threads.get(&question.session).filter(|thread| !waits && thread.turn().is_some()) {
             thread.status("{\"type\":\"active\",\"activeFlags\":[]}", now, actions);
         }
     }
 
     /// Tells the program inside what was decided.
     pub(super) fn decide(&mut self, question: &Question, decision: Decision, actions: &mut Actions) {
-        let Some(thread) = self.threads.get_mut(&question.thread) else {
+        let Some(thread) = self.threads.get_mut(&question.session) else {
             return;
         };
-        let input = &question.input;
-        let body = match decision {
-            Decision::Accept => format!("{{\"behavior\":\"allow\",\"updatedInput\":{input}}}"),
-            Decision::AcceptForSession => {
-                let rules = question.always.as_deref().unwrap_or("[]");
-                format!("{{\"behavior\":\"allow\",\"updatedInput\":{input},\"updatedPermissions\":{rules}}}")
-            }
-            Decision::Decline => "{\"behavior\":\"deny\",\"message\":\"The user does not want this.\"}".to_owned(),
-            Decision::Cancel => "{\"behavior\":\"deny\",\"message\":\"The user stopped the turn.\",\"interrupt\":true}".to_owned(),
-            Decision::Nothing => "{\"behavior\":\"deny\",\"message\":\"The sandbox does not allow this, and nobody can be asked.\"}".to_owned(),
-        };
-        if decision == Decision::Cancel {
+        if decision == Decision::Stop {
             thread.stopped();
         }
-        let response = Response {
-            id: Some(Str::trusted(&question.id)),
-            ok: true,
-            body: Some(Raw::trusted(&body)),
-            error: None,
-        };
-        thread.answer(&response, actions);
+        question.answered(decision, |response| thread.answer(response, actions));
     }
 
     /// The host need not answer these questions any more.

@@ -10,12 +10,13 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use answer::{Decision, Question};
+use answer::UNSAID;
 use history::History;
 use thread::{Facts, Thread};
 use words::Wrong;
 
 use crate::event::{Event, Kind};
+use crate::front::question::Question;
 use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape};
 use crate::launch::{Launch, Resume};
@@ -157,7 +158,7 @@ impl Front for Threads {
             Kind::Request(request) => self.ask(name, request, actions),
             Kind::Withdraw(withdraw) => {
                 let id = withdraw.id.unwrap_or_default();
-                self.withdraw(|question| question.thread == name && question.id == id.as_escaped(), actions);
+                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), actions);
             }
             Kind::Outcome(outcome) => {
                 thread.over(event, outcome, now, actions);
@@ -241,7 +242,7 @@ impl Front for Threads {
     }
 
     fn ended(&mut self, name: &str, why: &str, actions: &mut Actions) {
-        self.withdraw(|question| question.thread == name, actions);
+        self.withdraw(|question| question.session == name, actions);
         if let Some(mut thread) = self.threads.remove(name) {
             let now = (self.setup.now)();
             let was_open = thread.is_open();
@@ -256,7 +257,7 @@ impl Front for Threads {
     fn left(&mut self, actions: &mut Actions) {
         self.alone = true;
         for (_, question) in std::mem::take(&mut self.asked) {
-            self.decide(&question, Decision::Nothing, actions);
+            self.decide(&question, UNSAID, actions);
         }
     }
 

@@ -108,7 +108,7 @@ impl Threads {
                 let name = need(params, "threadId")?;
                 self.thread(params)?.interrupt(&expected, actions)?;
                 words::answer(id, "{}", actions);
-                self.withdraw(|question| question.thread == name, actions);
+                self.withdraw(|question| question.session == name, actions);
             }
             "model/list" => words::answer(id, &self.models(), actions),
             // Keys are the environment's.
