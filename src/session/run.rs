@@ -1,7 +1,7 @@
 //! Drives a session: the host's two pipes, the back end, the clock and the signals, all served at the same time.
 
 use std::any::Any;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::Poll;
@@ -63,6 +63,16 @@ impl Ears {
     fn keep(&self, who: Who, bytes: &[u8]) {
         if let Some(record) = &self.record {
             record.said(who, bytes);
+        }
+    }
+
+    /// Says what the reader of text is to be told besides: on standard error, or on the page if that is the same terminal.
+    fn note(&self, session: &mut Session) {
+        for text in session.take_words() {
+            match &self.page {
+                Some(page) if io::stderr().is_terminal() => page.note(&text),
+                _ => Console::plain().say(&text),
+            }
         }
     }
 
@@ -178,7 +188,7 @@ async fn drive(
             let patience = session.patience();
             deciding = session.next_undecided().map(|question| Box::pin(policy::ask(question, patience)));
         }
-        tell(session);
+        ears.note(session);
         ears.tell(session, stdout);
         // A turn that nobody asked for is none that the session counts.
         let at_work = session.busy() || backend.at_work() && !session.broke_off();
@@ -261,7 +271,7 @@ async fn drive(
         session.log(crate::io::journal::take());
     }
     session.finish();
-    tell(session);
+    ears.note(session);
     if let Some(number) = signal {
         session.stopped(number);
     }
@@ -286,13 +296,6 @@ async fn drive(
         Some(number) => u8::try_from(128 + number).unwrap_or(1),
         None if unwritten.is_some() => session.exit_code().max(1),
         None => session.exit_code(),
-    }
-}
-
-/// Says on standard error what the reader of text is to be told besides.
-fn tell(session: &mut Session) {
-    for text in session.take_words() {
-        Console::plain().say(&text);
     }
 }
 

@@ -17,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::row::{Row, State, What};
 use super::words::{first_line, shown};
 use super::{Look, Page, Pick, TextPage, Walk, fitted};
+use crate::io::{clean, visible};
 use rows::Rows;
 use sheet::Sheet;
 
@@ -154,6 +155,11 @@ impl LivePage {
         Some(Chosen::No)
     }
 
+    /// Tells the person something that the agent does not say.
+    pub fn note(&self, text: &str) {
+        self.above(format!("agentglot: {}\n", visible(&clean(text))).as_bytes());
+    }
+
     /// The turn is being stopped, because the person wants it.
     pub fn stops(&mut self) {
         self.stopping = true;
@@ -238,40 +244,32 @@ impl LivePage {
 
     /// Shows what is settled by now.
     fn show(&mut self) {
-        let Self {
-            turns,
-            walk,
-            rows,
-            sheet,
-            spinner,
-            now,
-            size,
-            ..
-        } = self;
-        let mut tell = || {
-            rows.page.set_width(Some(size().0));
-            while let Some(found) = turns.next_ended() {
-                // A sheet takes everything.
-                let _ = match found {
-                    Ok(turn) => walk.turn(turn, rows),
-                    Err(error) => walk.damage(&error, rows),
-                };
-            }
-            if let Some(turn) = turns.going_on() {
-                let _ = walk.going_on(turn, rows);
-            }
-        };
-        match spinner {
-            None => tell(),
+        let before = self.sheet.take();
+        let Self { turns, walk, rows, size, .. } = self;
+        rows.page.set_width(Some(size().0));
+        while let Some(found) = turns.next_ended() {
+            // A sheet takes everything.
+            let _ = match found {
+                Ok(turn) => walk.turn(turn, rows),
+                Err(error) => walk.damage(&error, rows),
+            };
+        }
+        if let Some(turn) = turns.going_on() {
+            let _ = walk.going_on(turn, rows);
+        }
+        let told = self.sheet.replace(before);
+        self.above(&told);
+    }
+
+    /// Writes whole lines, above the spinner if it turns.
+    fn above(&self, lines: &[u8]) {
+        match &self.spinner {
+            _ if lines.is_empty() => {}
+            None => self.sheet.bytes().extend_from_slice(lines),
             Some(bar) => {
-                let before = sheet.take();
-                tell();
-                let told = sheet.replace(before);
-                if !told.is_empty() {
-                    lock(now).tail.clear();
-                    bar.suspend(|| sheet.bytes().extend_from_slice(&told));
-                    sheet.bytes().extend_from_slice(HOME.as_bytes());
-                }
+                lock(&self.now).tail.clear();
+                bar.suspend(|| self.sheet.bytes().extend_from_slice(lines));
+                self.say(HOME);
             }
         }
     }

@@ -8,18 +8,20 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod work;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 
 use agentglot_adapters::Error;
-use agentglot_adapters::events::{OutcomeKind, Provenance, ResultStatus, Scope, Time, Usage};
-use agentglot_adapters::session::{Block, Call, Thread, Turn};
+use agentglot_adapters::events::{OutcomeKind, Provenance, Scope, Time, Usage};
+use agentglot_adapters::session::Turn;
 use chrono::{DateTime, Datelike, Local};
 
 pub use prices::Prices;
 pub use table::{Form, written};
 pub use tokens::Tokens;
+use work::{Seen, Work};
 
 use crate::io::Joined;
 
@@ -78,12 +80,11 @@ pub struct Counter {
     also: Vec<(By, BTreeMap<String, Sum>)>,
     total: Sum,
     /// Replies that were counted, and turns of which no reply has an id.
-    seen: HashSet<u64>,
+    seen: Seen,
     /// What sessions had used when they were counted last, where the log says the sum.
     sessions: HashMap<u64, Tokens>,
     /// What sessions of this log had cost.
     costs: HashMap<u64, f64>,
-    hasher: RandomState,
 }
 
 /// Where something that is counted belongs.
@@ -93,6 +94,8 @@ struct Place<'p> {
     agent: &'p str,
     project: &'p str,
     started: Option<&'p Time>,
+    /// The day and the week in which it began, once they were asked for.
+    days: OnceCell<(String, String)>,
 }
 
 impl Counter {
@@ -105,10 +108,9 @@ impl Counter {
             sums: BTreeMap::new(),
             also: Vec::new(),
             total: Sum::default(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             sessions: HashMap::new(),
             costs: HashMap::new(),
-            hasher: RandomState::new(),
         }
     }
 
@@ -121,9 +123,15 @@ impl Counter {
         let (mut damaged, mut failed) = (0, None);
         let format = turns.format()?;
         let agent = format.map_or("", |format| format.dialect.name());
-        for turn in turns {
-            match turn {
-                Ok(turn) => self.turn(&turn, agent, name),
+        let mut work = Work::default();
+        while let Some(step) = turns.step() {
+            match step {
+                Ok(Some(turn)) => self.ended(&turn, std::mem::take(&mut work), agent, name),
+                Ok(None) => {
+                    if let Some(turn) = turns.going_on() {
+                        work.settle(turn, &mut self.seen);
+                    }
+                }
                 Err(error) if error.can_continue() => damaged += 1,
                 // Of a subagent's file, perhaps: what else there is counts.
                 Err(error) => failed = Some(error),
@@ -157,109 +165,71 @@ impl Counter {
 
     /// Counts a turn of a log that is called `log`.
     pub(crate) fn turn(&mut self, turn: &Turn, agent: &str, log: &str) {
+        self.ended(turn, Work::default(), agent, log);
+    }
+
+    /// The same of a turn part of whose work was taken while it went on.
+    fn ended(&mut self, turn: &Turn, mut work: Work, agent: &str, log: &str) {
+        work.end(turn, &mut self.seen);
+        if work.copied > 0 && work.copied == work.with_ids {
+            return;
+        }
         let id = turn.session.as_deref().unwrap_or(log);
+        if work.with_ids == 0 {
+            let started = turn.started.as_ref().and_then(Time::millis);
+            if !self.seen.insert((id, started, work.said(), turn.usage.as_ref().map(Tokens::of))) {
+                return;
+            }
+        }
         let facts = turn.facts.as_ref();
         let place = Place {
-            session: self.hasher.hash_one(id),
+            session: self.seen.hash(id),
             name: id,
             agent,
             project: facts.and_then(|facts| facts.cwd.as_deref()).unwrap_or("?"),
             started: turn.started.as_ref(),
+            days: OnceCell::new(),
         };
-        let mut usual = facts.and_then(|facts| facts.model.as_deref());
-        let main = self.fresh(&turn.thread);
-        let ids = turn.thread.rounds.iter().filter(|round| round.id.is_some()).count();
-        let copied = main.iter().filter(|fresh| !**fresh).count();
-        if ids > 0 && copied == ids {
-            return;
-        }
-        if ids == 0 {
-            let key = (
-                id,
-                turn.started.as_ref().and_then(Time::millis),
-                turn.text(),
-                turn.usage.as_ref().map(Tokens::of),
-                prompt(turn),
-            );
-            if !self.seen.insert(self.hasher.hash_one(key)) {
-                return;
-            }
-        }
-        usual = turn.thread.rounds.iter().rev().find_map(|round| round.model.as_deref()).or(usual);
-        let model = usual.unwrap_or("?");
+        let usual = work.model.as_deref().or_else(|| facts?.model.as_deref()).unwrap_or("?");
         let failed = turn.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::Success);
-        self.add(&place, model, None, |sum| {
+        let cost = self.cost_said(turn, place.session);
+        self.add(&place, usual, None, |sum| {
             sum.turns += 1;
             sum.failed_turns += u64::from(failed);
+            sum.cost += cost.unwrap_or(0.0);
         });
         // What the log says of the turn as a whole counts; else what it says of each reply.
-        let worked_out = |usage: &&Usage| usage.provenance == Provenance::Derived && turn.thread.rounds.iter().any(|round| round.usage.is_some());
         let whole = turn.outcome.as_ref().and_then(|outcome| outcome.usage.as_ref());
-        let whole = whole.filter(|usage| copied == 0 && !worked_out(usage));
-        let mut unpriced: Vec<(String, Tokens)> = Vec::new();
+        let whole = whole.filter(|usage| work.copied == 0 && !(usage.provenance == Provenance::Derived && work.says_usage));
         if let Some(usage) = whole {
             let tokens = self.of_turn(usage, place.session);
-            unpriced.push((model.to_owned(), tokens));
+            self.tokens(&place, usual, &tokens, u64::from(!tokens.is_empty()), cost.is_some());
         }
-        self.thread(&turn.thread, &main, whole.is_none(), &place, model, &mut unpriced);
-        let calls = turn.calls();
-        let subagents = calls.iter().filter_map(|call| call.subagent.as_ref()).chain(&turn.strays);
-        for subagent in subagents {
-            let fresh = self.fresh(&subagent.thread);
-            self.thread(&subagent.thread, &fresh, true, &place, model, &mut unpriced);
-        }
-        let cost = self.cost_said(turn, place.session);
-        for (model, tokens) in &unpriced {
-            let priced = if cost.is_some() { Some(0.0) } else { self.prices.cost(model, tokens) };
-            self.add(&place, model, None, |sum| {
-                sum.tokens.add(tokens);
-                sum.cost += priced.unwrap_or(0.0);
-                sum.unpriced += u64::from(priced.is_none() && !tokens.is_empty());
-            });
-        }
-        if let Some(cost) = cost {
-            self.add(&place, model, None, |sum| sum.cost += cost);
-        }
-    }
-
-    /// Which replies of a thread were not counted before. One without an id was not.
-    fn fresh(&mut self, thread: &Thread) -> Vec<bool> {
-        let rounds = thread.rounds.iter();
-        let mut here = HashSet::new();
-        rounds
-            .map(|round| {
-                let Some(id) = &round.id else { return true };
-                let key = self.hasher.hash_one(("reply", id));
-                // A reply that goes on behind another one's is the same reply.
-                here.insert(key) && self.seen.insert(key)
-            })
-            .collect()
-    }
-
-    fn thread(&mut self, thread: &Thread, fresh: &[bool], tokens: bool, place: &Place<'_>, usual: &str, used: &mut Vec<(String, Tokens)>) {
-        for (round, _) in thread.rounds.iter().zip(fresh).filter(|(_, fresh)| **fresh) {
-            let model = round.model.as_deref().unwrap_or(usual);
-            self.add(place, model, None, |sum| sum.rounds += 1);
-            for block in &round.blocks {
-                if let Block::Call(call) = block {
-                    self.call(call, place, model);
-                }
+        let main = work.main.iter().map(|used| (used, whole.is_none()));
+        let all = main.chain(work.subagents.iter().map(|used| (used, true)));
+        for ((model, used), counts) in all {
+            let model = model.as_deref().unwrap_or(usual);
+            self.add(&place, model, None, |sum| sum.rounds += used.rounds);
+            for (tool, calls) in &used.calls {
+                self.add(&place, model, Some(tool), |sum| {
+                    sum.calls += calls.calls;
+                    sum.failed += calls.failed;
+                    sum.ms += calls.ms;
+                });
             }
-            if let Some(usage) = round.usage.as_ref().filter(|_| tokens) {
-                used.push((model.to_owned(), Tokens::of(usage)));
+            if counts {
+                self.tokens(&place, model, &used.tokens, used.replies, cost.is_some());
             }
         }
     }
 
-    fn call(&mut self, call: &Call, place: &Place<'_>, model: &str) {
-        let failed = call.result.as_ref().is_some_and(|result| result.status != ResultStatus::Success);
-        let millis = |time: &Option<Time>| time.as_ref().and_then(Time::millis);
-        let took = || u64::try_from(millis(&call.answered)?.checked_sub(millis(&call.asked)?)?).ok();
-        let ms = took().unwrap_or(0);
-        self.add(place, model, Some(&call.name), |sum| {
-            sum.calls += 1;
-            sum.failed += u64::from(failed);
-            sum.ms += ms;
+    /// Counts the tokens of so many replies; what they cost is `known`, or a matter of prices.
+    fn tokens(&mut self, place: &Place<'_>, model: &str, tokens: &Tokens, replies: u64, known: bool) {
+        let priced = if known { Some(0.0) } else { self.prices.cost(model, tokens) };
+        self.add(place, model, None, |sum| {
+            sum.tokens.add(tokens);
+            sum.cost += priced.unwrap_or(0.0);
+            sum.unpriced += if priced.is_none() { replies } else { 0 };
         });
     }
 
@@ -292,42 +262,41 @@ impl Counter {
     fn add(&mut self, place: &Place<'_>, model: &str, tool: Option<&str>, add: impl Fn(&mut Sum)) {
         let utc = self.utc;
         let also = self.also.iter_mut().map(|(by, sums)| (*by, sums));
-        let sums = std::iter::once((self.by, &mut self.sums)).chain(also).filter_map(|(by, sums)| {
+        for (by, sums) in std::iter::once((self.by, &mut self.sums)).chain(also) {
             let name = match by {
-                By::Session => place.name.to_owned(),
-                By::Day | By::Week => day(by, utc, place.started),
-                By::Model => model.to_owned(),
-                By::Tool => tool?.to_owned(),
-                By::Project => place.project.to_owned(),
-                By::Agent => place.agent.to_owned(),
+                By::Session => place.name,
+                By::Day => &place.days.get_or_init(|| days(utc, place.started)).0,
+                By::Week => &place.days.get_or_init(|| days(utc, place.started)).1,
+                By::Model => model,
+                By::Tool => match tool {
+                    Some(tool) => tool,
+                    None => continue,
+                },
+                By::Project => place.project,
+                By::Agent => place.agent,
             };
-            Some(sums.entry(name).or_default())
-        });
-        for sum in sums.chain([&mut self.total]) {
+            if !sums.contains_key(name) {
+                sums.insert(name.to_owned(), Sum::default());
+            }
+            let sum = sums.get_mut(name).expect("it has just been put there, or was there");
             add(sum);
             sum.sessions.insert(place.session);
         }
+        add(&mut self.total);
+        self.total.sessions.insert(place.session);
     }
 }
 
-/// The day, or the week, in which something began.
-fn day(by: By, utc: bool, started: Option<&Time>) -> String {
+/// The day and the week in which something began.
+fn days(utc: bool, started: Option<&Time>) -> (String, String) {
     let Some(time) = started.and_then(|time| DateTime::from_timestamp_millis(time.millis()?)) else {
-        return "?".to_owned();
+        return ("?".to_owned(), "?".to_owned());
     };
     let day = if utc {
         time.date_naive()
     } else {
         time.with_timezone(&Local).date_naive()
     };
-    if by == By::Week {
-        let week = day.iso_week();
-        return format!("{}-W{:02}", week.year(), week.week());
-    }
-    day.to_string()
-}
-
-/// The first thing that was asked in a turn.
-fn prompt(turn: &Turn) -> Option<String> {
-    turn.thread.prompts.first().map(|prompt| prompt.content.text())
+    let week = day.iso_week();
+    (day.to_string(), format!("{}-W{:02}", week.year(), week.week()))
 }

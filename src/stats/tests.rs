@@ -1,3 +1,4 @@
+use std::io::{self, Read};
 use std::path::Path;
 
 use agentglot_adapters::{Source, turns};
@@ -88,6 +89,45 @@ fn a_price_that_is_not_known_is_counted() {
     assert_eq!(csv.lines().count(), 1 + counter.sums.len());
     let json: serde_json::Value = serde_json::from_str(&written(&counter, Form::Json, None)).unwrap();
     assert_eq!(json["total"]["unpriced"], counter.total.unpriced);
+}
+
+/// A log that comes in pieces.
+struct Pieces<'l>(&'l [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let size = self.1.min(room.len());
+        self.0.read(&mut room[..size])
+    }
+}
+
+#[test]
+fn what_is_counted_while_a_turn_goes_on_is_what_the_whole_turn_has_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let mut counted = 0;
+    for agent in ["claude", "qwen-code", "cursor", "tricode", "codex", "gemini", "opencode", "acp"] {
+        let files = std::fs::read_dir(folder.join(agent)).unwrap().map(|file| file.unwrap().path());
+        for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")) {
+            let log = std::fs::read(&path).unwrap();
+            let count = |size| {
+                let mut counter = Counter::new(By::Tool, true, Prices::none()).also(By::Model);
+                counter.log(Joined::alone(Pieces(&log, size), Source::Auto, "log"), "log").ok()?;
+                let plain = |sums: &BTreeMap<String, Sum>| sums.iter().map(|(name, sum)| (name.clone(), uncalled(sum))).collect::<Vec<_>>();
+                Some((counter.ways().map(|(_, sums)| plain(sums)).collect::<Vec<_>>(), uncalled(&counter.total)))
+            };
+            let whole = count(usize::MAX);
+            assert_eq!(count(16), whole, "{}", path.display());
+            counted += usize::from(whole.is_some());
+        }
+    }
+    assert!(counted > 200, "{counted} logs were counted");
+}
+
+/// A sum without the numbers of its sessions, which each counter makes up.
+fn uncalled(sum: &Sum) -> (usize, Sum) {
+    let mut sum = sum.clone();
+    let sessions = std::mem::take(&mut sum.sessions).len();
+    (sessions, sum)
 }
 
 #[test]

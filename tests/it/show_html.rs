@@ -58,7 +58,7 @@ pub(crate) fn in_chromium(what: &str, script: &str, args: &[&OsStr]) -> Option<S
             return None;
         }
     };
-    // Two browsers at once on a small machine keep each other from drawing.
+    // On a small machine two take each other's time.
     static ONE_BROWSER: Mutex<()> = Mutex::new(());
     let _alone = ONE_BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(program) else {
