@@ -373,7 +373,14 @@ impl Encode for Collector {
     }
 
     fn event(&mut self, event: &event::Event<'_>, _: &mut Out) {
-        self.0.push_back(Ok(Event::of_agent(event)));
+        use event::Kind::{Outcome, Prompt, Reply, RoundEnd, RoundStart, Session, ToolResult};
+        // What becomes a part of a turn leaves behind what its line says besides.
+        let is_part = matches!(
+            event.kind,
+            Session(_) | Prompt(_) | RoundStart(_) | Reply(_) | RoundEnd(_) | ToolResult(_) | Outcome(_)
+        );
+        let fields = if is_part { &[] } else { event.fields };
+        self.0.push_back(Ok(Event::of_agent(&event::Event { fields, ..*event })));
     }
 
     fn input(&mut self, input: &event::Input<'_>, _: &mut Out) {
