@@ -25,6 +25,19 @@ struct Members<'a> {
     at: Cursor<'a>,
     /// What is still to be read.
     rest: Option<Object>,
+    /// The marks of the names that were found.
+    marks: u64,
+}
+
+/// A bit for a name, which few others share: a name whose bit no member has is none of theirs.
+#[inline]
+fn mark(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    let (first, last) = (
+        bytes.first().map_or(0, |&byte| u32::from(byte)),
+        bytes.last().map_or(0, |&byte| u32::from(byte)),
+    );
+    1 << ((first.wrapping_mul(7) ^ last.wrapping_mul(3) ^ bytes.len() as u32) % u64::BITS)
 }
 
 impl<'a> Members<'a> {
@@ -40,37 +53,45 @@ impl<'a> Members<'a> {
             self.rest = None;
             Raw::trusted(before.rest().trim_ascii_start())
         });
+        self.marks |= if key.has_escapes() { u64::MAX } else { mark(key.as_escaped()) };
         self.found.push((key, value));
         true
     }
 
     fn place(&mut self, key: &str) -> Option<usize> {
-        let mut from = 0;
-        loop {
-            let is = |(name, _): &(Str<'a>, Raw<'a>)| name.is(key);
-            if let Some(at) = self.found[from..].iter().position(is) {
-                return Some(from + at);
-            }
-            from = self.found.len();
-            if !self.read() {
-                return None;
+        let is = |(name, _): &(Str<'a>, Raw<'a>)| name.is(key);
+        if self.marks & mark(key) != 0
+            && let Some(at) = self.found.iter().position(is)
+        {
+            return Some(at);
+        }
+        while self.rest.is_some() && self.read() {
+            if self.found.last().is_some_and(is) {
+                return Some(self.found.len() - 1);
             }
         }
+        None
     }
 }
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
+        let mut line = Self::part(text);
+        line.kind = line.word("type");
+        line
+    }
+
+    /// The same of a part of a line, which nobody asks for its `type`.
+    pub(crate) fn part(text: &'a str) -> Self {
         let mut at = Cursor::new(text);
         let rest = at.object().ok();
         let found = Vec::with_capacity(if rest.is_some() { USUAL } else { 0 });
-        let mut line = Self {
+        let members = Members { found, at, rest, marks: 0 };
+        Self {
             text,
             kind: "",
-            members: RefCell::new(Members { found, at, rest }),
-        };
-        line.kind = line.word("type");
-        line
+            members: RefCell::new(members),
+        }
     }
 
     /// Whether it is an object (at least the beginning of one).
