@@ -28,15 +28,19 @@ impl Known {
     /// An answer that opens a session says this.
     pub(super) fn opened(&mut self, result: Option<Raw<'_>>, session: &Session<'_>) {
         let text = |said: Option<Str<'_>>| said.map_or_else(String::new, |said| said.as_escaped().to_owned());
-        let option = |category: &str| {
-            let is = |option: &Raw<'_>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
-            let id = result?.get("configOptions")?.elements().find(is)?.get("id")?.string()?;
-            Some(id.as_escaped().to_owned())
-        };
         self.model = text(session.model);
         self.mode = text(session.permission_mode);
-        self.mode_option = option("mode").unwrap_or_default();
-        self.model_option = option("model").unwrap_or_default();
+        let mut options = [("mode", None), ("model", None)];
+        for option in result.and_then(|result| result.get("configOptions")).into_iter().flat_map(Raw::elements) {
+            let [category, id] = option.pick(["category", "id"]).map(|value| value.and_then(Raw::string));
+            let first = options
+                .iter_mut()
+                .find(|(name, found)| found.is_none() && category.is_some_and(|word| word.is(name)));
+            if let Some((_, found)) = first {
+                *found = Some(text(id));
+            }
+        }
+        [self.mode_option, self.model_option] = options.map(|(_, found)| found.unwrap_or_default());
     }
 
     /// What a request of the host's changes, once it is granted.
