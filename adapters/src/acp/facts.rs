@@ -25,22 +25,12 @@ pub(super) enum Change {
 }
 
 impl Known {
-    /// An answer that opens a session says this.
-    pub(super) fn opened(&mut self, result: Option<Raw<'_>>, session: &Session<'_>) {
+    /// An answer that opens a session says this; `options` are those that set mode and model.
+    pub(super) fn opened(&mut self, options: [Option<Str<'_>>; 2], session: &Session<'_>) {
         let text = |said: Option<Str<'_>>| said.map_or_else(String::new, |said| said.as_escaped().to_owned());
         self.model = text(session.model);
         self.mode = text(session.permission_mode);
-        let mut options = [("mode", None), ("model", None)];
-        for option in result.and_then(|result| result.get("configOptions")).into_iter().flat_map(Raw::elements) {
-            let [category, id] = option.pick(["category", "id"]).map(|value| value.and_then(Raw::string));
-            let first = options
-                .iter_mut()
-                .find(|(name, found)| found.is_none() && category.is_some_and(|word| word.is(name)));
-            if let Some((_, found)) = first {
-                *found = Some(text(id));
-            }
-        }
-        [self.mode_option, self.model_option] = options.map(|(_, found)| found.unwrap_or_default());
+        [self.mode_option, self.model_option] = options.map(text);
     }
 
     /// What a request of the host's changes, once it is granted.

@@ -1,6 +1,6 @@
 //! One line, opened for the recognisers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use crate::json::{Cursor, Object, Raw, Str};
 
@@ -16,6 +16,8 @@ pub(crate) struct Opened<'a> {
     /// `type`, if it is a string.
     pub(crate) kind: &'a str,
     members: RefCell<Members<'a>>,
+    /// The marks of all names, when all have been read; before that any name may come.
+    marks: Cell<u64>,
 }
 
 /// The members up to the last one that was asked for.
@@ -30,14 +32,13 @@ struct Members<'a> {
 }
 
 /// A bit for a name, which few others share: a name whose bit no member has is none of theirs.
-#[inline]
-fn mark(name: &str) -> u64 {
+#[inline(always)]
+const fn mark(name: &str) -> u64 {
     let bytes = name.as_bytes();
-    let (first, last) = (
-        bytes.first().map_or(0, |&byte| u32::from(byte)),
-        bytes.last().map_or(0, |&byte| u32::from(byte)),
-    );
-    1 << ((first.wrapping_mul(7) ^ last.wrapping_mul(3) ^ bytes.len() as u32) % u64::BITS)
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
+        return 1;
+    };
+    1 << (((first as u32 * 7) ^ (last as u32 * 3) ^ bytes.len() as u32) % u64::BITS)
 }
 
 impl<'a> Members<'a> {
@@ -91,6 +92,7 @@ impl<'a> Opened<'a> {
             text,
             kind: "",
             members: RefCell::new(members),
+            marks: Cell::new(u64::MAX),
         }
     }
 
@@ -101,9 +103,9 @@ impl<'a> Opened<'a> {
     }
 
     /// The value of a member.
+    #[inline]
     pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        let mut members = self.members.borrow_mut();
-        members.place(key).map(|at| members.found[at].1)
+        self.place(key).map(|at| self.members.borrow().found[at].1)
     }
 
     /// The names of its members.
@@ -115,34 +117,51 @@ impl<'a> Opened<'a> {
     }
 
     /// Whether there is such a member.
+    #[inline]
     pub(crate) fn has(&self, key: &str) -> bool {
         self.place(key).is_some()
     }
 
     /// Whether there is any of these members.
+    #[inline]
     pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.has(key))
     }
 
     /// Whether all of these members are there.
+    #[inline]
     pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.has(key))
     }
 
     /// The text of a member that is a string; else empty.
+    #[inline]
     pub(crate) fn word(&self, key: &str) -> &'a str {
         self.get(key).map_or("", word)
     }
 
     /// The member at the end of a path of keys.
+    #[inline]
     pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.get(first)?, |value, key| value.get(key))
     }
 
     /// Where a member stands among the others.
+    #[inline]
     pub(crate) fn place(&self, key: &str) -> Option<usize> {
-        self.members.borrow_mut().place(key)
+        // Nearly all that a line is asked for, is not there.
+        if self.marks.get() & mark(key) == 0 { None } else { self.search(key) }
+    }
+
+    #[inline(never)]
+    fn search(&self, key: &str) -> Option<usize> {
+        let mut members = self.members.borrow_mut();
+        let found = members.place(key);
+        if members.rest.is_none() {
+            self.marks.set(members.marks);
+        }
+        found
     }
 }
 

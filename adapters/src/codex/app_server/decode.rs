@@ -83,16 +83,16 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let line = Opened::part(text);
+        let line = Raw::trusted(text);
         let dir = line.get("dir").map_or("", word);
         // As a rule it names the thread of the turn.
         let path = &["msg", "params", "threadId"][usize::from(dir.is_empty())..];
-        let named = Raw::trusted(text).find(path).map_or("", word);
+        let named = line.find(path).map_or("", word);
         if named == self.thread && !named.is_empty() {
             return false;
         }
         let message = line.get("msg").filter(|_| !dir.is_empty());
-        let message = message.map_or(line, |message| Opened::part(message.as_str()));
+        let message = Opened::part(message.unwrap_or(line).as_str());
         let get = |name: &str| message.get(name);
         let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
         let method = get("method").map_or("", word);
