@@ -373,22 +373,27 @@ pub(crate) fn may_be<'l>(dialect: Dialect, lines: impl Iterator<Item = &'l [u8]>
 /// itself, where `dialect` knows no such line.
 pub(crate) fn proof_of_another(dialect: Dialect, text: &str) -> Option<Evidence> {
     let line = Opened::new(text);
+    let own = (dialect.vendor().recognise)(&line);
     let proof = |of: Dialect| (of.vendor().recognise)(&line).filter(|sign| sign.weight >= PROOF);
     // As a rule a line is what it is read as. Nothing weighs more than a proof.
-    if proof(dialect).is_some() {
+    if own.is_some_and(|sign| sign.weight >= PROOF) {
         return None;
     }
     let mut others = Dialect::readable().filter(|&other| other != dialect).filter_map(proof);
     match others.next() {
         Some(found) => others.next().is_none().then_some(found),
-        None => row(&line).filter(|row| row.format.dialect != dialect && (dialect.vendor().recognise)(&line).is_none()),
+        None if own.is_some() => None,
+        None => row(&line).filter(|row| row.format.dialect != dialect),
     }
 }
 
 /// The sign that a line is a session by itself, where little speaks for anything else.
 fn row(line: &Opened<'_>) -> Option<Evidence> {
-    let is_row = |sign: &Evidence| sign.format.mode.layout == codec::Layout::Rows && sign.weight >= STRONG;
-    let found = recognise(line).find(is_row)?;
+    let is_rows = |mode: &Mode| mode.layout == codec::Layout::Rows;
+    let has_rows = Dialect::readable().filter(|dialect| dialect.modes().iter().any(is_rows));
+    let found = has_rows
+        .filter_map(|dialect| (dialect.vendor().recognise)(line))
+        .find(|sign| is_rows(&sign.format.mode) && sign.weight >= STRONG)?;
     let others = recognise(line).filter(|sign| sign.format.dialect != found.format.dialect);
     (others.map(|sign| sign.weight).max().unwrap_or(0) + HINT <= found.weight).then_some(found)
 }

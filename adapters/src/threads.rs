@@ -48,8 +48,10 @@ impl<T> Threads<T> {
 
     /// All subagents are done.
     pub(crate) fn end_all(&mut self) {
-        self.subagents.clear();
-        self.numbers.clear();
+        if !self.numbers.is_empty() {
+            self.subagents.clear();
+            self.numbers.clear();
+        }
     }
 
     /// The main thread, then the subagents in the order in which they began.

@@ -192,11 +192,10 @@ impl Decoder {
     /// A session was opened. What was said in it before has named it.
     fn opened<'a>(&mut self, mut line: Line<'a>, cwd: String, named: bool, sink: &mut dyn Sink<'a>) {
         let cx = line.cx;
-        let whole = line.message.get("result");
         let mut result = line
             .message
             .take("result", &cx)
-            .and_then(|result| Members::of(result, &cx))
+            .and_then(|result| line.message.inside(result, &cx))
             .unwrap_or_else(|| Members::new(&cx));
         if !named {
             line.session = result.get("sessionId").and_then(Raw::string);
@@ -213,19 +212,15 @@ impl Decoder {
         };
         let permission_mode = inner("modes", "currentModeId", MODES);
         let model = inner("models", "currentModelId", MODELS);
-        let options = result.get("configOptions");
-        let chosen = |category: &str| {
-            let is = |option: &Raw<'a>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
-            options?.elements().find(is)?.get("currentValue")?.string()
-        };
+        let [chosen_mode, chosen_model] = chosen(result.get("configOptions"));
         let session = cx.keep(Session {
             cwd: (!cwd.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&cwd))),
-            model: model.or_else(|| chosen("model")),
-            permission_mode: permission_mode.or_else(|| chosen("mode")),
+            model: model.or(chosen_model.value),
+            permission_mode: permission_mode.or(chosen_mode.value),
             agents: self.agents(&cx),
             ..Session::default()
         });
-        self.facts.opened(whole, session);
+        self.facts.opened([chosen_mode.id, chosen_model.id], session);
         result.pour(RESULT, knows, &mut fields);
         self.cwd = cwd;
         let origin = self.origin_of(&line);
@@ -244,7 +239,7 @@ impl Decoder {
         match line.message.shaped("error", Shape::Object, &cx) {
             Some(error) => ends.error(error, &cx, &mut fields),
             None => {
-                if let Some(mut result) = line.message.take("result", &cx).and_then(|result| Members::of(result, &cx)) {
+                if let Some(mut result) = line.message.take("result", &cx).and_then(|result| line.message.inside(result, &cx)) {
                     ends.read(&mut result, &cx, &mut fields);
                     result.pour(RESULT, knows, &mut fields);
                 }
@@ -281,6 +276,27 @@ impl Decoder {
             fields,
         });
     }
+}
+
+/// An option of a session, and what it is set to.
+#[derive(Clone, Copy, Default)]
+struct Chosen<'a> {
+    id: Option<Str<'a>>,
+    value: Option<Str<'a>>,
+}
+
+/// The first options that set the mode and the model.
+fn chosen(options: Option<Raw<'_>>) -> [Chosen<'_>; 2] {
+    let mut found = [("mode", None), ("model", None)];
+    for option in options.into_iter().flat_map(Raw::elements) {
+        let parts = option.pick(["category", "id", "currentValue"]);
+        let [category, id, value] = parts.map(|part| part.and_then(Raw::string));
+        let place = found.iter_mut().find(|(name, _)| category.is_some_and(|word| word.is(name)));
+        if let Some((_, first @ None)) = place {
+            *first = Some(Chosen { id, value });
+        }
+    }
+    found.map(|(_, first)| first.unwrap_or_default())
 }
 
 /// How a turn ended.

@@ -93,7 +93,7 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &["msg", "params", "result", "update"], cx)?;
         let used = at.position();
         let Some((line, by_host)) = Line::open(&text[..used], members, cx) else {
             sink.event(&Event::new(Origin::default(), Kind::Unknown(Raw::trusted(&text[..used]))));
@@ -118,12 +118,17 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let line = Opened::new(text);
+        let line = Raw::trusted(text);
         let dir = line.get("dir").map_or("", word);
-        let get = |name: &str| match line.get("msg") {
-            Some(message) if !dir.is_empty() => message.get(name),
-            _ => line.get(name),
-        };
+        // As a rule it names the session of the turn.
+        let path = &["msg", "params", "sessionId"][usize::from(dir.is_empty())..];
+        let named = line.find(path).map_or("", word);
+        if named == self.session && !named.is_empty() {
+            return false;
+        }
+        let message = line.get("msg").filter(|_| !dir.is_empty());
+        let message = Opened::part(message.unwrap_or(line).as_str());
+        let get = |name: &str| message.get(name);
         let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
         let method = get("method").map_or("", word);
         let result = get("result");
@@ -171,7 +176,7 @@ impl<'a> Line<'a> {
                 "a2c" => false,
                 _ => return None,
             });
-            let message = Members::of(inner, cx)?;
+            let message = members.inside(inner, cx)?;
             members.take_raw("msg");
             members.word("dir", cx);
             recorded = std::mem::replace(&mut members, message);
@@ -192,7 +197,11 @@ impl<'a> Line<'a> {
         if line.message.get("jsonrpc").and_then(Raw::string).is_some_and(|version| version.is("2.0")) {
             line.message.word("jsonrpc", cx);
         }
-        let params = line.message.get("params").filter(|_| asks).and_then(|params| Members::of(params, cx));
+        let params = line
+            .message
+            .get("params")
+            .filter(|_| asks)
+            .and_then(|params| line.message.inside(params, cx));
         if let Some(params) = params.filter(|params| !params.is_empty()) {
             line.message.take_raw("params");
             line.params = params;

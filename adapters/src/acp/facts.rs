@@ -25,18 +25,12 @@ pub(super) enum Change {
 }
 
 impl Known {
-    /// An answer that opens a session says this.
-    pub(super) fn opened(&mut self, result: Option<Raw<'_>>, session: &Session<'_>) {
+    /// An answer that opens a session says this; `options` are those that set mode and model.
+    pub(super) fn opened(&mut self, options: [Option<Str<'_>>; 2], session: &Session<'_>) {
         let text = |said: Option<Str<'_>>| said.map_or_else(String::new, |said| said.as_escaped().to_owned());
-        let option = |category: &str| {
-            let is = |option: &Raw<'_>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
-            let id = result?.get("configOptions")?.elements().find(is)?.get("id")?.string()?;
-            Some(id.as_escaped().to_owned())
-        };
         self.model = text(session.model);
         self.mode = text(session.permission_mode);
-        self.mode_option = option("mode").unwrap_or_default();
-        self.model_option = option("model").unwrap_or_default();
+        [self.mode_option, self.model_option] = options.map(text);
     }
 
     /// What a request of the host's changes, once it is granted.

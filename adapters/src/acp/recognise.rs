@@ -7,12 +7,14 @@ use crate::detect::{Evidence, HINT, Opened, PROOF, STRONG, word};
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Acp, weight, why));
     let recorded = matches!(line.word("dir"), "c2a" | "a2c");
-    let inner = recorded.then(|| line.get("msg").map(|message| Opened::new(message.as_str()))).flatten();
+    let inner = recorded.then(|| line.get("msg").map(|message| Opened::part(message.as_str()))).flatten();
     let inside = |path: &[&str]| inner.as_ref().unwrap_or(line).find(path);
     if inside(&["jsonrpc"]).map(word) != Some("2.0") {
         return None;
     }
     let method = inside(&["method"]).map_or("", word);
+    let result = if method.is_empty() { inside(&["result"]) } else { None };
+    let [stop, capabilities] = result.map_or([None; 2], |result| result.pick(["stopReason", "agentCapabilities"]));
     match method {
         "session/update" if inside(&["params", "update"]).is_some() => evidence(PROOF, "session/update in JSON-RPC"),
         "session/prompt" | "session/new" | "session/load" | "session/resume" | "session/request_permission" => {
@@ -23,8 +25,8 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         "initialize" if inside(&["params", "protocolVersion"]).is_some_and(|version| version.u64().is_some()) => {
             evidence(PROOF, "initialize with the number of a version")
         }
-        "" if inside(&["result", "stopReason"]).is_some() => evidence(STRONG, "an answer with a stopReason"),
-        "" if inside(&["result", "agentCapabilities"]).is_some() => evidence(PROOF, "an answer with agentCapabilities"),
+        "" if stop.is_some() => evidence(STRONG, "an answer with a stopReason"),
+        "" if capabilities.is_some() => evidence(PROOF, "an answer with agentCapabilities"),
         _ if recorded => evidence(STRONG, "a recorded message in JSON-RPC"),
         _ => evidence(HINT, "a message in JSON-RPC"),
     }

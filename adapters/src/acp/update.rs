@@ -26,9 +26,16 @@ pub(super) struct News<'a> {
     pub(super) update: Members<'a>,
     /// What kind of news it is, is no structure.
     keeps_word: bool,
+    /// Nobody looks at the fields of what is said within a turn.
+    bare: bool,
 }
 
 impl<'a> News<'a> {
+    /// The rest of the line as fields of what is said within a turn.
+    fn rest_within(self) -> &'a [crate::event::Field<'a>] {
+        if self.bare { &[] } else { self.rest() }
+    }
+
     /// The rest of the line as fields.
     fn rest(mut self) -> &'a [crate::event::Field<'a>] {
         let cx = self.line.cx;
@@ -56,7 +63,7 @@ impl Decoder {
         let Some(raw) = line.params.shaped("update", Shape::Object, &cx) else {
             return Err(line.missing("params/update"));
         };
-        let Some(update) = Members::of(raw, &cx) else {
+        let Some(update) = line.params.inside(raw, &cx) else {
             return Err(line.missing("params/update"));
         };
         let Some(word) = update.get("sessionUpdate").and_then(Raw::string) else {
@@ -77,6 +84,7 @@ impl Decoder {
             raw,
             update,
             keeps_word: false,
+            bare: !sink.takes_fields(),
         };
         match word.as_escaped() {
             "agent_message_chunk" => self.chunk(news, false, sink),
@@ -147,7 +155,7 @@ impl Decoder {
             sink.event(&Event {
                 origin,
                 kind: Kind::RoundStop(stop),
-                fields: news.rest(),
+                fields: news.rest_within(),
             });
             return Ok(());
         }
@@ -157,7 +165,7 @@ impl Decoder {
         let piece = if thinking { Piece::Thinking(text) } else { Piece::Text(text) };
         let mut all = news.line.fields();
         all.extend_from_slice(fields);
-        all.extend_from_slice(news.rest());
+        all.extend_from_slice(news.rest_within());
         sink.event(&Event {
             origin,
             kind: Kind::Delta(Delta { index, piece }),
@@ -204,7 +212,7 @@ impl Decoder {
         sink.event(&Event {
             origin,
             kind: Kind::Reply(reply),
-            fields: news.rest(),
+            fields: news.rest_within(),
         });
         Ok(())
     }
@@ -307,7 +315,7 @@ impl Decoder {
                 sink.event(&Event {
                     origin,
                     kind: Kind::ToolResult(cx.keep(result)),
-                    fields: news.rest(),
+                    fields: news.rest_within(),
                 });
             }
         }
@@ -398,7 +406,7 @@ impl Decoder {
         let notice = cx.keep(Notice {
             name: word,
             topic,
-            message: news.raw.get("title").and_then(Raw::string).filter(|_| word.is("notice")),
+            message: word.is("notice").then(|| news.raw.get("title")?.string()).flatten(),
             data: Some(news.raw),
         });
         sink.event(&Event {

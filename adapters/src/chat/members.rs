@@ -8,10 +8,15 @@ use crate::json::{Cursor, Error, Raw, Shape, Str};
 /// Members of a line that the model has no place for, while they are collected.
 pub(crate) type FieldList<'a> = ArenaVec<'a, Field<'a>>;
 
+/// Few objects have more members.
+const USUAL: usize = 8;
+
 /// The members of an object, gathered before anybody knows what they mean. What is not taken out is a field.
 #[derive(Debug)]
 pub(crate) struct Members<'a> {
     list: ArenaVec<'a, (Str<'a>, Raw<'a>)>,
+    /// One of the values, which was opened when it was read.
+    opened: Option<(Raw<'a>, &'a Self)>,
 }
 
 impl<'a> Members<'a> {
@@ -19,17 +24,33 @@ impl<'a> Members<'a> {
     pub(crate) fn new(cx: &Cx<'a>) -> Self {
         Self {
             list: ArenaVec::new_in(cx.arena),
+            opened: None,
         }
     }
 
     /// Reads the object at the cursor and checks it in full.
     pub(crate) fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
-        let mut members = Self::new(cx);
+        Self::read_along(at, &[], cx)
+    }
+
+    /// The same where it is known which object in it will be opened, and which one in that: they are read in the same walk. On such a
+    /// path a name may be left out.
+    pub(crate) fn read_along(at: &mut Cursor<'a>, path: &[&str], cx: &Cx<'a>) -> Result<Self, Error> {
         let mut object = at.object()?;
+        let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
+        let mut opened = None;
         while let Some(key) = object.key(at)? {
-            members.list.push((key, at.raw()?));
+            let value = match path.iter().position(|name| key.is(name)) {
+                Some(place) if opened.is_none() => {
+                    let whole = at.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
+                    opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
+                    whole.0
+                }
+                _ => at.raw()?,
+            };
+            list.push((key, value));
         }
-        Ok(members)
+        Ok(Self { list, opened })
     }
 
     /// The members of a value, if it is an object; what has been checked is not checked again.
@@ -37,9 +58,17 @@ impl<'a> Members<'a> {
         if !raw.is_checked() {
             return Self::read(&mut Cursor::new(raw.as_str()), cx).ok();
         }
-        let mut list = (raw.shape() == Some(Shape::Object)).then(|| Self::new(cx))?;
-        list.list.extend(raw.members());
-        Some(list)
+        let mut list = (raw.shape() == Some(Shape::Object)).then(|| ArenaVec::with_capacity_in(USUAL, cx.arena))?;
+        raw.members().for_each(|member| list.push(member));
+        Some(Self { list, opened: None })
+    }
+
+    /// [`Self::of`] for a value that is or was among these members.
+    pub(crate) fn inside(&self, value: Raw<'a>, cx: &Cx<'a>) -> Option<Self> {
+        match self.opened {
+            Some((raw, inner)) if std::ptr::eq(raw.as_str(), value.as_str()) => Some(inner.seen(cx)),
+            _ => Self::of(value, cx),
+        }
     }
 
     /// Adds a member.
@@ -51,7 +80,7 @@ impl<'a> Members<'a> {
     pub(crate) fn seen(&self, cx: &Cx<'a>) -> Self {
         let mut list = ArenaVec::with_capacity_in(self.list.len(), cx.arena);
         list.extend_from_slice(&self.list);
-        Self { list }
+        Self { list, opened: self.opened }
     }
 
     /// The value of the first member of this name.
@@ -66,7 +95,15 @@ impl<'a> Members<'a> {
 
     /// Takes out the first member of this name. `null` counts as structure and as nothing.
     pub(crate) fn take(&mut self, name: &str, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        let at = self.list.iter().position(|(key, _)| key.is(name))?;
+        let at = self.place(name)?;
+        self.take_at(at, cx)
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.list.iter().position(|(key, _)| key.is(name))
+    }
+
+    fn take_at(&mut self, at: usize, cx: &Cx<'a>) -> Option<Raw<'a>> {
         let (_, value) = self.list.remove(at);
         if value.is_null() {
             cx.took(value.as_str());
@@ -77,27 +114,29 @@ impl<'a> Members<'a> {
 
     /// Takes out the first member of this name, whatever it says.
     pub(crate) fn take_raw(&mut self, name: &str) -> Option<Raw<'a>> {
-        let at = self.list.iter().position(|(key, _)| key.is(name))?;
+        let at = self.place(name)?;
         Some(self.list.remove(at).1)
     }
 
     /// Takes out the first member of this name if it has this shape. `null` counts as structure and as nothing; anything else
     /// stays.
     pub(crate) fn shaped(&mut self, name: &str, shape: Shape, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        match self.get(name)?.shape() {
-            Some(Shape::Null) => self.take(name, cx),
-            Some(found) if found == shape => self.take(name, cx),
-            _ => None,
-        }
+        let at = self.place(name)?;
+        let found = self.list[at].1.shape();
+        (found == Some(shape) || found == Some(Shape::Null)).then(|| self.take_at(at, cx))?
     }
 
     /// Takes out a string.
     pub(crate) fn text(&mut self, name: &str, cx: &Cx<'a>) -> Option<Str<'a>> {
-        let value = self.get(name)?;
-        if !value.is_null() {
-            value.string()?;
+        let at = self.place(name)?;
+        let (_, value) = self.list[at];
+        let text = value.string();
+        if text.is_some() {
+            self.list.remove(at);
+        } else if value.is_null() {
+            self.take_at(at, cx);
         }
-        self.take(name, cx).and_then(inner)
+        text
     }
 
     /// Takes out a string that says nothing but what kind of thing the object is.
@@ -146,5 +185,45 @@ pub(crate) fn plain(value: Raw<'_>) -> Raw<'_> {
     match inner(value) {
         Some(body) if is_json(body.as_escaped()) => Raw::trusted(body.as_escaped()),
         _ => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_opened_on_the_way_is_what_is_opened_later() {
+        let lines = [
+            r#"{"a":{"x":1,"b":{"y":[2],"c":{}}},"z":null}"#,
+            r#"{"b":{"c":{"y":1},"c":{"y":2}},"a":{"b":3}}"#,
+            r#"{ "a" : { "b" : [1] } , "a" : 2 }"#,
+            r#"{"a":"text","b":{"c":1}}"#,
+            r#"{"a":{"b":{"c":1]}}"#,
+            r#"{"a":{"b":{"c":1}"#,
+            r#"{"a":{"b":{"c":01}}}"#,
+        ];
+        let arena = bumpalo::Bump::new();
+        let cx = Cx { arena: &arena, trace: None };
+        for line in lines {
+            let (mut at, mut along) = (Cursor::new(line), Cursor::new(line));
+            let plain = Members::read(&mut at, &cx);
+            let opened = Members::read_along(&mut along, &["a", "b", "c"], &cx);
+            assert_eq!(at.position(), along.position(), "{line}");
+            match (plain, opened) {
+                (Ok(plain), Ok(opened)) => same(&plain, &opened, &cx),
+                (plain, opened) => assert_eq!(plain.err(), opened.err(), "{line}"),
+            }
+        }
+    }
+
+    fn same<'a>(plain: &Members<'a>, opened: &Members<'a>, cx: &Cx<'a>) {
+        assert_eq!(plain.list.as_slice(), opened.list.as_slice());
+        for (_, value) in &plain.list {
+            match (Members::of(*value, cx), opened.inside(*value, cx)) {
+                (Some(plain), Some(opened)) => same(&plain, &opened, cx),
+                (plain, opened) => assert!(plain.is_none() && opened.is_none()),
+            }
+        }
     }
 }

@@ -264,6 +264,7 @@ const fn words(outcome: &Outcome<'_>, in_tools: bool) -> (&'static str, Option<&
     }
 }
 
+#[inline(always)]
 fn number(out: &mut Out, key: &str, value: Option<Raw<'_>>, pointer: &'static str) {
     out.lit(key);
     match value.filter(|value| value.f64().is_some()) {

@@ -234,6 +234,7 @@ impl Encoder {
                 out.invented(pointer, "the source gives its replies no id");
                 let id = self.fresh_id();
                 let round = self.round(origin);
+                round.id.reserve("msg_".len() + 24);
                 round.id.push_str("msg_");
                 // The first 24 digits, without what stands between them; all are ASCII.
                 let mut digits = [0; 24];

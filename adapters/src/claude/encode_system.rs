@@ -345,6 +345,7 @@ pub(super) fn mode(word: &str) -> &str {
     }
 }
 
+#[inline(always)]
 fn text(out: &mut Out, key: &str, value: Option<&str>, otherwise: &'static str, pointer: &'static str) {
     out.lit(key);
     out.lit("\"");
@@ -355,6 +356,7 @@ fn text(out: &mut Out, key: &str, value: Option<&str>, otherwise: &'static str, 
     }
 }
 
+#[inline(always)]
 fn list(out: &mut Out, key: &str, value: Option<&str>, pointer: &'static str) {
     out.lit(key);
     out.lit(value.unwrap_or("[]"));

@@ -155,7 +155,6 @@ impl Encoder {
             && !out.traced()
             // What a failed call of the model says has another model.
             && reply.error.is_none()
-            && reply.error.is_none()
             && (reply.usage.is_none() || self.rounds.of(None).usage.is_some())
     }
 
@@ -164,13 +163,14 @@ impl Encoder {
     pub(super) fn framed_head(&mut self, reply: &Reply<'_>, out: &mut Out) {
         self.know_session(out);
         if self.frames.head.is_empty() {
-            let mut frames = std::mem::take(&mut self.frames);
-            render(&mut frames.head, |out| self.assistant_head(None, reply, out));
-            render(&mut frames.foot, |out| {
+            let mut head = std::mem::take(&mut self.frames.head);
+            render(&mut head, |out| self.assistant_head(None, reply, out));
+            let mut foot = std::mem::take(&mut self.frames.foot);
+            render(&mut foot, |out| {
                 self.assistant_foot(None, reply, out);
                 self.place(out);
             });
-            self.frames = frames;
+            (self.frames.head, self.frames.foot) = (head, foot);
         }
         out.bytes(&self.frames.head);
     }
@@ -182,10 +182,14 @@ impl Encoder {
     }
 }
 
+/// Few parts of a line that are rendered are longer.
+const USUAL: usize = 256;
+
 /// Fills a buffer, in the memory that it has.
 fn render(into: &mut Vec<u8>, write: impl FnOnce(&mut Out)) {
     let mut out = Out::default();
     into.clear();
+    into.reserve(USUAL);
     out.swap(into);
     write(&mut out);
     out.swap(into);

@@ -3,6 +3,7 @@
 use super::input::HOST_REQUESTS;
 use crate::codec::Dialect::Claude;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
+use crate::json::Raw;
 
 /// Requests of its hosts that those of Qwen Code send too.
 const SHARED_REQUESTS: [&str; 3] = ["get_context_usage", "rewind_files", "set_max_thinking_tokens"];
@@ -90,21 +91,20 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             }
         }
         "control_response" => {
-            let response = line.get("response");
-            let of_response = |key| response.and_then(|response| response.get(key));
-            let answer = of_response("response");
-            let body = |key| answer.is_some_and(|answer| answer.get(key).is_some());
-            let request = of_response("request_id").map_or("", word);
+            let response = line.get("response").unwrap_or(Raw::NULL);
+            let [answer, request, code, pending, subtype] =
+                response.pick(["response", "request_id", "error_code", "pending_permission_requests", "subtype"]);
+            let answer = answer.unwrap_or(Raw::NULL);
+            let [commands, models, account, style] = answer.pick(["commands", "models", "account", "output_style"]);
+            let changes = answer.pick(["updatedPermissions", "hookSpecificOutput"]);
             match () {
-                () if body("commands") && (body("models") || body("account") || body("output_style")) => {
+                () if commands.is_some() && [models, account, style].iter().any(Option::is_some) => {
                     (PROOF, "control_response with commands and models")
                 }
-                () if of_response("error_code").is_some() || of_response("pending_permission_requests").is_some() => {
-                    (STRONG, "control_response with error_code")
-                }
-                () if body("updatedPermissions") || body("hookSpecificOutput") => (STRONG, "control_response as hosts of Claude Code write it"),
-                () if python_id(request) => (STRONG, "request id of the Python SDK"),
-                () if of_response("subtype").is_some() && !line.has("request_id") => (FAINT, "control_response"),
+                () if code.is_some() || pending.is_some() => (STRONG, "control_response with error_code"),
+                () if changes.iter().any(Option::is_some) => (STRONG, "control_response as hosts of Claude Code write it"),
+                () if python_id(request.map_or("", word)) => (STRONG, "request id of the Python SDK"),
+                () if subtype.is_some() && !line.has("request_id") => (FAINT, "control_response"),
                 () => return None,
             }
         }

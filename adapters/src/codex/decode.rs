@@ -42,6 +42,8 @@ pub(super) struct Line<'a> {
     pub(super) cx: Cx<'a>,
     /// What is left of it.
     members: Members<'a>,
+    /// Nobody looks at the fields of what is said within a turn.
+    bare: bool,
 }
 
 /// A line with an item.
@@ -64,12 +66,13 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &["item"], cx)?;
         let used = at.position();
         let line = Line {
             text: &text[..used],
             cx: *cx,
             members,
+            bare: !sink.takes_fields(),
         };
         let word = line.members.get("type").and_then(Raw::string).unwrap_or_default();
         match &*word.unescape() {
@@ -187,7 +190,7 @@ impl Decoder {
         let Some(raw) = line.members.shaped("item", Shape::Object, &cx) else {
             return Err(line.missing("item"));
         };
-        let Some(mut parts) = Members::of(raw, &cx) else {
+        let Some(mut parts) = line.members.inside(raw, &cx) else {
             return Err(line.missing("item"));
         };
         let Some(kind) = parts.get("type").and_then(Raw::string) else {
@@ -237,9 +240,10 @@ impl Decoder {
             false => Block::Text { text, fields: &[] },
         };
         item.took();
-        let id = item.raw.get("id").unwrap_or(Raw::NULL);
         let mut fields = FieldList::new_in(cx.arena);
-        fields.push(known("id", id));
+        if !item.line.bare {
+            fields.push(known("id", item.raw.get("id").unwrap_or(Raw::NULL)));
+        }
         item.rest_into(&mut fields);
         self.reply(block, fields.into_bump_slice(), &cx, sink);
         Ok(())
@@ -287,10 +291,12 @@ impl<'a> ItemLine<'a> {
         self.parts.word("type", &cx);
     }
 
-    /// What is left of the item, then of the line.
+    /// What is left of the item, then of the line, if anybody looks at it.
     pub(super) fn rest_into(self, fields: &mut FieldList<'a>) {
-        self.parts.pour(ITEM, knows, fields);
-        self.line.rest_into(fields);
+        if !self.line.bare {
+            self.parts.pour(ITEM, knows, fields);
+            self.line.rest_into(fields);
+        }
     }
 }
 
@@ -305,12 +311,13 @@ pub(super) const fn known<'a>(key: &'static str, value: Raw<'a>) -> Field<'a> {
 
 /// All turns of the thread so far.
 fn read_usage(usage: Raw<'_>) -> Usage<'_> {
-    let count = |name| usage.get(name).and_then(Count::read);
+    let names = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];
+    let [input, cache_read, cache_write, output] = usage.pick(names).map(|count| count.and_then(Count::read));
     Usage {
-        input: count("input_tokens"),
-        output: count("output_tokens"),
-        cache_read: count("cached_input_tokens"),
-        cache_write: count("cache_write_input_tokens"),
+        input,
+        output,
+        cache_read,
+        cache_write,
         inclusive: true,
         scope: Scope::Session,
         raw: Some(usage),

@@ -40,13 +40,14 @@ fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
 
 /// What a message says for the app-server: JSON-RPC that does not say so, with methods that nobody else has.
 fn message(line: &Opened<'_>) -> Option<(u32, &'static str)> {
-    let recorded = line.has("dir") && line.has("msg");
-    let get = |name: &str| if recorded { line.find(&["msg", name]) } else { line.get(name) };
+    let recorded = line.get("msg").filter(|_| line.has("dir"));
+    let inside = recorded.map(|message| Opened::part(message.as_str()));
+    let get = |name: &str| inside.as_ref().unwrap_or(line).get(name);
     if get("jsonrpc").is_some() {
         return None;
     }
     let Some(method) = get("method").map(word) else {
-        let names = |result: Raw<'_>| ["codexHome", "thread", "turn"].iter().any(|name| result.get(name).is_some());
+        let names = |result: Raw<'_>| result.pick(["codexHome", "thread", "turn"]).iter().any(Option::is_some);
         return (get("id").is_some() && get("result").is_some_and(names)).then_some((STRONG, "an answer with a thread, without jsonrpc"));
     };
     let about = method.split('/').next()?;

@@ -114,6 +114,11 @@ impl<'a> Line<'a> {
         fields.into_bump_slice()
     }
 
+    /// The same of what is said within a turn.
+    fn rest_within(self, sink: &dyn Sink<'a>) -> Fields<'a> {
+        if sink.takes_fields() { self.rest() } else { &[] }
+    }
+
     /// The same behind fields that stood in other objects.
     fn rest_behind(self, mut fields: FieldList<'a>) -> Fields<'a> {
         self.members.pour(At::Line, knows, &mut fields);
@@ -162,7 +167,8 @@ impl Decoder {
         }
         if line.members.get("delta").and_then(Raw::bool) != Some(true) {
             let blocks = cx.list(&[Block::Text { text: content, fields: &[] }]);
-            self.whole(origin, blocks, line.rest(), &cx, sink);
+            let fields = line.rest_within(sink);
+            self.whole(origin, blocks, fields, &cx, sink);
             return Ok(());
         }
         if let Some(delta) = line.members.take("delta", &cx) {
@@ -173,7 +179,7 @@ impl Decoder {
         sink.event(&Event {
             origin,
             kind: Kind::Delta(Delta { index, piece }),
-            fields: line.rest(),
+            fields: line.rest_within(sink),
         });
         Ok(())
     }
@@ -192,7 +198,8 @@ impl Decoder {
             fields: &[],
         };
         let origin = line.origin();
-        self.whole(origin, cx.list(&[Block::Call(call)]), line.rest(), &cx, sink);
+        let fields = line.rest_within(sink);
+        self.whole(origin, cx.list(&[Block::Call(call)]), fields, &cx, sink);
         Ok(())
     }
 

@@ -13,21 +13,22 @@ pub(super) struct Stats<'a> {
     pub(super) model: Option<Str<'a>>,
 }
 
-/// Members by the names of a form: all tokens, those sent, those written, those from the cache.
-const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
+/// Members by the names of a form: all tokens, those sent, those written, those from the cache, and the others of which there is one.
+const STREAM: [&str; 6] = ["total_tokens", "input_tokens", "output_tokens", "cached", "duration_ms", "models"];
 const DOCUMENT: [&str; 4] = ["total", "prompt", "candidates", "cached"];
 
 impl<'a> Stats<'a> {
     /// Reads the value of `stats`. Sums are said in a stream; in a document only each model's.
     pub(super) fn read(raw: Raw<'a>) -> Self {
-        let models = raw.get("models").filter(|models| models.shape() == Some(Shape::Object));
+        let [total, input, output, cached, duration_ms, models] = raw.pick(STREAM);
+        let models = models.filter(|models| models.shape() == Some(Shape::Object));
         let mut names = models.into_iter().flat_map(Raw::members).map(|(name, _)| name);
         let model = names.next().filter(|_| names.next().is_none());
-        let usage = if is_stream(raw) {
-            tokens(raw, STREAM)
+        let usage = if total.is_some() {
+            tokens([total, input, output, cached])
         } else {
             let each = models.into_iter().flat_map(Raw::members);
-            let all = each.filter_map(|(_, model)| model.get("tokens")).map(|part| tokens(part, DOCUMENT));
+            let all = each.filter_map(|(_, model)| model.get("tokens")).map(|part| tokens(part.pick(DOCUMENT)));
             all.reduce(|sum, more| plus(&sum, &more)).unwrap_or_default()
         };
         Self {
@@ -37,7 +38,7 @@ impl<'a> Stats<'a> {
                 raw: Some(raw),
                 ..usage
             },
-            duration_ms: raw.get("duration_ms").filter(|value| value.shape() == Some(Shape::Number)),
+            duration_ms: duration_ms.filter(|value| value.shape() == Some(Shape::Number)),
             model,
         }
     }
@@ -48,13 +49,13 @@ pub(super) fn is_stream(stats: Raw<'_>) -> bool {
     stats.get("total_tokens").is_some()
 }
 
-fn tokens<'a>(part: Raw<'a>, [total, input, output, cached]: [&str; 4]) -> Usage<'a> {
-    let count = |name| part.get(name).and_then(Count::read);
+fn tokens(counts: [Option<Raw<'_>>; 4]) -> Usage<'_> {
+    let [total, input, output, cache_read] = counts.map(|count| count.and_then(Count::read));
     Usage {
-        input: count(input),
-        output: count(output),
-        cache_read: count(cached),
-        total: count(total),
+        input,
+        output,
+        cache_read,
+        total,
         ..Usage::default()
     }
 }

@@ -214,36 +214,51 @@ impl<'a> Cursor<'a> {
     /// Reads any value and checks it in full.
     #[inline]
     pub fn raw(&mut self) -> Result<Raw<'a>, Error> {
-        self.peek();
+        let first = self.peek();
         let begin = self.at;
-        self.check()?;
+        match first {
+            Some(b'"') => {
+                self.at += 1;
+                self.string_end(true)?;
+            }
+            Some(b'{' | b'[') => self.check()?,
+            _ => self.scalar()?,
+        }
         Ok(Raw::checked(&self.text[begin..self.at]))
     }
 
     /// Reads any value and checks it in full; of an object, finds the first member of each name.
     pub(crate) fn raw_with<const N: usize>(&mut self, names: [&str; N]) -> Result<(Raw<'a>, [Option<Raw<'a>>; N]), Error> {
-        let mut found = [None; N];
-        self.peek();
-        let begin = *self;
-        if self.find_checked(names, &mut found).is_err() {
-            // It is no object, or damaged: then all of it tells what is wrong.
-            *self = begin;
-            return self.raw().map(|raw| (raw, [None; N]));
-        }
-        Ok((Raw::checked(&self.text[begin.at..self.at]), found))
+        let (raw, found) = self.raw_along(|at| at.find_checked(names))?;
+        Ok((raw, found.unwrap_or([None; N])))
     }
 
-    fn find_checked<const N: usize>(&mut self, names: [&str; N], found: &mut [Option<Raw<'a>>; N]) -> Result<(), Error> {
+    /// The same where `read`, which reads an object from here on and checks it in full, tells what it has found.
+    pub(crate) fn raw_along<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<(Raw<'a>, Option<T>), Error> {
+        self.peek();
+        let begin = *self;
+        match read(self) {
+            Ok(found) => Ok((Raw::checked(&self.text[begin.at..self.at]), Some(found))),
+            Err(_) => {
+                // It is no object, or damaged: then all of it tells what is wrong.
+                *self = begin;
+                self.raw().map(|raw| (raw, None))
+            }
+        }
+    }
+
+    fn find_checked<const N: usize>(&mut self, names: [&str; N]) -> Result<[Option<Raw<'a>>; N], Error> {
+        let mut found = [None; N];
         let mut object = self.object()?;
         while let Some(key) = object.key(self)? {
             let value = self.raw()?;
-            for (name, place) in names.iter().zip(&mut *found) {
+            for (name, place) in names.iter().zip(&mut found) {
                 if place.is_none() && key.is(name) {
                     *place = Some(value);
                 }
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Passes over any value; checks only that its quotes and brackets match.

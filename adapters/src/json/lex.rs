@@ -212,7 +212,7 @@ impl Cursor<'_> {
     }
 
     /// Reads a value that is neither a string nor a container.
-    fn scalar(&mut self) -> Result<(), Error> {
+    pub(super) fn scalar(&mut self) -> Result<(), Error> {
         match self.peek() {
             Some(b't') => self.literal("true"),
             Some(b'f') => self.literal("false"),

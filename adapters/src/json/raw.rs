@@ -192,6 +192,44 @@ impl<'a> Raw<'a> {
         None
     }
 
+    /// The value at the end of a path of names, each time of the first member of its name. What is on the way is not passed over first.
+    pub fn find(self, path: &[&str]) -> Option<Self> {
+        let Some((mut name, mut path)) = path.split_first() else {
+            return Some(self);
+        };
+        let mut at = Cursor::new(self.text);
+        let mut object = at.object().ok()?;
+        while let Some(key) = object.key(&mut at).ok()? {
+            if !key.is(name) {
+                at.skip().ok()?;
+                continue;
+            }
+            let Some((next, rest)) = path.split_first() else {
+                return at.skip().ok().map(|value| self.part(value));
+            };
+            (name, path) = (next, rest);
+            object = at.object().ok()?;
+        }
+        None
+    }
+
+    /// The values of the first members of these names, in one walk.
+    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
+        let mut found = [None; N];
+        let mut left = N;
+        for (key, value) in self.members() {
+            let place = names.iter().zip(&mut found).find(|(name, place)| place.is_none() && key.is(name));
+            if let Some((_, place)) = place {
+                *place = Some(value);
+                left -= 1;
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
     /// The members of an object in order, duplicates included; nothing for another shape. Stops at the first damage.
     pub fn members(self) -> impl Iterator<Item = (Str<'a>, Self)> {
         let mut at = Cursor::new(self.text);
@@ -316,6 +354,25 @@ mod tests {
             .collect();
         assert_eq!(found, [("z", "1"), ("a", "2"), ("z", "3")]);
         assert_eq!(Raw::trusted("\"42\"").u64(), Some(42));
+    }
+
+    #[test]
+    fn paths_and_picked_members_are_what_they_are_one_by_one() {
+        let objects = [
+            r#"{"a":{"b":{"c":1},"b":2},"a":3,"d":null}"#,
+            r#"{"d":[{"a":1}],"\u0061":{"c":2,"b":[1]},"b":{"a":{"b":4}}}"#,
+            r#"{"a":[1],"b":{}}"#,
+            "[1]",
+            r#"{"b":1,"a":{"b":"#,
+        ];
+        for object in objects.map(Raw::trusted) {
+            for path in [&["a"][..], &["a", "b"], &["a", "b", "c"], &["b", "a", "b"], &["d", "a"], &[]] {
+                let one_by_one = path.iter().try_fold(object, |value, name| value.get(name));
+                assert_eq!(object.find(path), one_by_one, "{object:?} {path:?}");
+            }
+            let names = ["d", "a", "x", "b"];
+            assert_eq!(object.pick(names), names.map(|name| object.get(name)), "{object:?}");
+        }
     }
 
     #[test]

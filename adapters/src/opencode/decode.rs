@@ -64,6 +64,8 @@ struct Line<'a> {
     /// What is left of it.
     members: Members<'a>,
     origin: Origin<'a>,
+    /// Nobody looks at the fields of what is said within a turn.
+    bare: bool,
 }
 
 impl Decode for Decoder {
@@ -73,13 +75,14 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &["part", "state"], cx)?;
         let used = at.position();
         let line = Line {
             text: &text[..used],
             cx: *cx,
             members,
             origin: Origin::default(),
+            bare: !sink.takes_fields(),
         };
         let word = line.members.get("type").and_then(Raw::string).unwrap_or_default();
         match &*word.unescape() {
@@ -326,8 +329,13 @@ impl<'a> Line<'a> {
     /// Takes out the part of this type that the line has.
     fn part(&mut self, kind: &str) -> Result<Part<'a>, Error> {
         let cx = self.cx;
-        let part = self.members.shaped("part", Shape::Object, &cx).and_then(|part| Part::of(part, &cx));
-        let mut part = part.ok_or_else(|| self.missing("part"))?;
+        let part = self.members.shaped("part", Shape::Object, &cx);
+        let members = part.and_then(|part| self.members.inside(part, &cx)).ok_or_else(|| self.missing("part"))?;
+        let mut part = Part {
+            members,
+            cx,
+            bare: self.bare,
+        };
         part.again("type", kind);
         let session = self.members.get("sessionID").and_then(Raw::string).unwrap_or_default();
         part.again("sessionID", session.as_escaped());
@@ -336,7 +344,9 @@ impl<'a> Line<'a> {
 
     /// What it means, with the fields of what is in it and those of the line itself.
     fn tell(self, kind: Kind<'a>, mut fields: FieldList<'a>, sink: &mut dyn Sink<'a>) {
-        self.members.pour(At::Line, knows, &mut fields);
+        if !self.bare || matches!(kind, Kind::Notice(_) | Kind::Outcome(_)) {
+            self.members.pour(At::Line, knows, &mut fields);
+        }
         let fields: Fields<'a> = fields.into_bump_slice();
         sink.event(&Event {
             origin: self.origin,

@@ -12,6 +12,8 @@ use crate::tools::kind_of;
 pub(super) struct Part<'a> {
     pub(super) members: Members<'a>,
     pub(super) cx: Cx<'a>,
+    /// Nobody looks at what is left of it.
+    pub(super) bare: bool,
 }
 
 /// A call, and what came of it if that is known.
@@ -25,7 +27,11 @@ pub(super) struct Called<'a> {
 impl<'a> Part<'a> {
     pub(super) fn of(raw: Raw<'a>, cx: &Cx<'a>) -> Option<Self> {
         let members = Members::of(raw, cx)?;
-        Some(Self { members, cx: *cx })
+        Some(Self {
+            members,
+            cx: *cx,
+            bare: false,
+        })
     }
 
     /// Takes out a member that says again what is known.
@@ -55,7 +61,9 @@ impl<'a> Part<'a> {
     /// What is left of it.
     pub(super) fn rest(self) -> FieldList<'a> {
         let mut fields = FieldList::new_in(self.cx.arena);
-        self.members.pour(PART, knows, &mut fields);
+        if !self.bare {
+            self.members.pour(PART, knows, &mut fields);
+        }
         fields
     }
 
@@ -64,7 +72,10 @@ impl<'a> Part<'a> {
         let cx = self.cx;
         let name = self.text("tool").ok_or("part/tool")?;
         let id = self.text("callID").ok_or("part/callID")?;
-        let state = self.members.shaped("state", Shape::Object, &cx).and_then(|state| Members::of(state, &cx));
+        let state = self
+            .members
+            .shaped("state", Shape::Object, &cx)
+            .and_then(|state| self.members.inside(state, &cx));
         let mut state = state.ok_or("part/state")?;
         let word = state.get("status").and_then(Raw::string).ok_or("part/state/status")?;
         let call = ToolCall {
@@ -98,8 +109,10 @@ impl<'a> Part<'a> {
             }
         });
         let mut fields = FieldList::new_in(cx.arena);
-        state.pour(STATE, knows, &mut fields);
-        self.members.pour(PART, knows, &mut fields);
+        if !self.bare {
+            state.pour(STATE, knows, &mut fields);
+            self.members.pour(PART, knows, &mut fields);
+        }
         Ok(Called { call, result, fields })
     }
 
@@ -130,18 +143,19 @@ fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_
 
 /// The tokens of a round. What the cache answered and took is not in the input, and what was thought not in the output.
 pub(super) fn usage(tokens: Raw<'_>) -> Option<Usage<'_>> {
-    let cache = tokens.get("cache");
-    let thought = tokens.get("reasoning").and_then(Raw::u64).unwrap_or(0);
-    let output = tokens.get("output").and_then(Count::read);
+    let [total, input, output, thought, cache] = tokens.pick(["total", "input", "output", "reasoning", "cache"]);
+    let [read, write] = cache.map_or([None; 2], |cache| cache.pick(["read", "write"]));
+    let thought = thought.and_then(Raw::u64).unwrap_or(0);
+    let output = output.and_then(Count::read);
     let usage = Usage {
-        input: tokens.get("input").and_then(Count::read),
+        input: input.and_then(Count::read),
         output: output.map(|output| Count {
             value: output.value.saturating_add(thought),
             ..output
         }),
-        cache_read: cache.and_then(|cache| cache.get("read")).and_then(Count::read),
-        cache_write: cache.and_then(|cache| cache.get("write")).and_then(Count::read),
-        total: tokens.get("total").and_then(Count::read),
+        cache_read: read.and_then(Count::read),
+        cache_write: write.and_then(Count::read),
+        total: total.and_then(Count::read),
         ..Usage::default()
     };
     (usage != Usage::default()).then_some(usage)

@@ -2,6 +2,7 @@
 
 use crate::codec::Dialect::QwenCode;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
+use crate::json::Raw;
 use crate::launch::is_uuid;
 
 /// Control requests that only hosts of Qwen Code send.
@@ -74,15 +75,16 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             _ => (FAINT, "stream_event"),
         },
         "control_response" => {
-            let answer = line.find(&["response", "response"]);
-            let body = |key| answer.and_then(|answer| answer.get(key));
+            let response = line.get("response").unwrap_or(Raw::NULL);
+            let [answer, subtype] = response.pick(["response", "subtype"]);
+            let [capabilities, repeated, status] = answer.unwrap_or(Raw::NULL).pick(["capabilities", "subtype", "status"]);
             match () {
-                () if body("capabilities").is_some_and(|c| c.get("can_handle_can_use_tool").is_some()) => {
+                () if capabilities.is_some_and(|c| c.get("can_handle_can_use_tool").is_some()) => {
                     (PROOF, "control_response with can_handle_can_use_tool")
                 }
-                () if body("subtype").is_some() => (STRONG, "control_response that repeats the subtype"),
-                () if body("status").map(word) == Some("updated") => (STRONG, "control_response with status updated"),
-                () if line.find(&["response", "subtype"]).is_some() && !line.has("request_id") => (FAINT, "control_response"),
+                () if repeated.is_some() => (STRONG, "control_response that repeats the subtype"),
+                () if status.map(word) == Some("updated") => (STRONG, "control_response with status updated"),
+                () if subtype.is_some() && !line.has("request_id") => (FAINT, "control_response"),
                 () => return None,
             }
         }

@@ -61,7 +61,7 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &["msg", "params"], cx)?;
         let used = at.position();
         let line = Raw::trusted(&text[..used]);
         self.last = None;
@@ -83,12 +83,17 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let line = Opened::new(text);
+        let line = Raw::trusted(text);
         let dir = line.get("dir").map_or("", word);
-        let get = |name: &str| match line.get("msg") {
-            Some(message) if !dir.is_empty() => message.get(name),
-            _ => line.get(name),
-        };
+        // As a rule it names the thread of the turn.
+        let path = &["msg", "params", "threadId"][usize::from(dir.is_empty())..];
+        let named = line.find(path).map_or("", word);
+        if named == self.thread && !named.is_empty() {
+            return false;
+        }
+        let message = line.get("msg").filter(|_| !dir.is_empty());
+        let message = Opened::part(message.unwrap_or(line).as_str());
+        let get = |name: &str| message.get(name);
         let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
         let method = get("method").map_or("", word);
         let result = get("result");
@@ -235,8 +240,9 @@ impl Decoder {
 
     /// What the session is like: also said in the answer to who starts or resumes the thread.
     pub(super) fn session<'a>(&mut self, message: &Message<'a>, thread: Raw<'a>, told: Raw<'a>, sink: &mut dyn Sink<'a>) {
-        let text = |of: Raw<'a>, name: &str| of.get(name).and_then(Raw::string);
-        let id = text(thread, "id");
+        let text = |value: Option<Raw<'a>>| value.and_then(Raw::string);
+        let [id, own_cwd, own_model, version, turns] = thread.pick(["id", "cwd", "model", "cliVersion", "turns"]);
+        let id = text(id);
         if let Some(id) = id.filter(|id| id.as_escaped() != self.thread) {
             *self = Self {
                 thread: id.as_escaped().to_owned(),
@@ -247,11 +253,8 @@ impl Decoder {
                 ..Self::default()
             };
         }
-        let (cwd, model) = (
-            text(told, "cwd").or_else(|| text(thread, "cwd")),
-            text(told, "model").or_else(|| text(thread, "model")),
-        );
-        let version = text(thread, "cliVersion");
+        let [cwd, model] = told.pick(["cwd", "model"]);
+        let (cwd, model, version) = (text(cwd).or(text(own_cwd)), text(model).or(text(own_model)), text(version));
         let kept = |fact: Option<Str<'_>>| fact.map(|fact| fact.as_escaped().to_owned());
         self.facts = Facts {
             cwd: kept(cwd),
@@ -262,7 +265,7 @@ impl Decoder {
             cwd,
             model,
             version,
-            resumed: thread.get("turns").is_some_and(|turns| turns.elements().next().is_some()),
+            resumed: turns.is_some_and(|turns| turns.elements().next().is_some()),
             ..Session::default()
         });
         let origin = Origin {
@@ -303,11 +306,8 @@ impl Decoder {
 
     fn thread_started<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let thread = message.params.get("thread").ok_or_else(|| message.missing("params/thread"))?;
-        let id = thread
-            .get("id")
-            .and_then(Raw::string)
-            .ok_or_else(|| message.missing("params/thread/id"))?;
-        let parent = thread.get("parentThreadId").and_then(Raw::string);
+        let [id, parent] = thread.pick(["id", "parentThreadId"]).map(|value| value.and_then(Raw::string));
+        let id = id.ok_or_else(|| message.missing("params/thread/id"))?;
         let known = self.children.iter().any(|(child, _)| child == id.as_escaped());
         if !known && parent.is_none_or(|parent| parent.as_escaped() != self.thread || self.thread.is_empty()) {
             self.session(message, thread, thread, sink);
@@ -397,13 +397,14 @@ const MOST_KIN: usize = 256;
 
 /// One model call's.
 fn usage(last: Raw<'_>) -> Usage<'_> {
-    let count = |name| last.get(name).and_then(Count::read);
+    let names = ["totalTokens", "inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens"];
+    let [total, input, cache_read, cache_write, output] = last.pick(names).map(|count| count.and_then(Count::read));
     Usage {
-        input: count("inputTokens"),
-        output: count("outputTokens"),
-        cache_read: count("cachedInputTokens"),
-        cache_write: count("cacheWriteInputTokens"),
-        total: count("totalTokens"),
+        input,
+        output,
+        cache_read,
+        cache_write,
+        total,
         inclusive: true,
         scope: Scope::Round,
         raw: Some(last),

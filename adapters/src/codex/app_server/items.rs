@@ -27,9 +27,9 @@ impl Decoder {
     pub(super) fn item<'a>(&mut self, message: &Message<'a>, whole: bool, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let raw = message.params.get("item").filter(|item| item.shape() == Some(Shape::Object));
         let raw = raw.ok_or_else(|| message.missing("params/item"))?;
-        let text = |name: &str| raw.get(name).and_then(Raw::string);
-        let kind = text("type").ok_or_else(|| message.missing("params/item/type"))?;
-        let id = text("id").ok_or_else(|| message.missing("params/item/id"))?;
+        let [kind, id] = raw.pick(["type", "id"]).map(|value| value.and_then(Raw::string));
+        let kind = kind.ok_or_else(|| message.missing("params/item/type"))?;
+        let id = id.ok_or_else(|| message.missing("params/item/id"))?;
         let item = ItemMessage {
             message: *message,
             raw,

@@ -15,8 +15,8 @@ pub(super) struct Message<'a> {
     pub(super) side: Side,
     pub(super) method: Option<Str<'a>>,
     pub(super) id: Option<Raw<'a>>,
-    /// An empty object where there are none.
-    pub(super) params: Raw<'a>,
+    /// None where they are no object.
+    pub(super) params: &'a Members<'a>,
     pub(super) result: Option<Raw<'a>>,
     pub(super) error: Option<Raw<'a>>,
     /// When the program said it.
@@ -37,11 +37,12 @@ impl<'a> Message<'a> {
                 if side != Side::Unknown {
                     cx.took(dir.as_escaped());
                 }
-                (side, Members::of(message, &cx))
+                (side, members.inside(message, &cx))
             }
             _ => (Side::Unknown, None),
         };
-        let get = |name: &str| inside.as_ref().unwrap_or(members).get(name);
+        let of = inside.as_ref().unwrap_or(members);
+        let get = |name: &str| of.get(name);
         let method = get("method").and_then(Raw::string);
         let (result, error) = (get("result"), get("error").filter(|error| error.shape() == Some(Shape::Object)));
         if method.is_none() && result.is_none() && error.is_none() {
@@ -50,14 +51,14 @@ impl<'a> Message<'a> {
         if let Some(method) = method {
             cx.took(method.as_escaped());
         }
-        let params = get("params").filter(|params| params.shape() == Some(Shape::Object));
+        let params = get("params").and_then(|params| of.inside(params, &cx));
         Some(Self {
             cx,
             line,
             side,
             method,
             id: get("id").filter(|id| !id.is_null()),
-            params: params.unwrap_or(Raw::trusted("{}")),
+            params: cx.arena.alloc(params.unwrap_or_else(|| Members::new(&cx))),
             result,
             error,
             time: get("emittedAtMs").filter(|time| time.i64().is_some()).map(Time::Millis),
@@ -81,7 +82,8 @@ impl<'a> Message<'a> {
 
     /// The member of its parameters at the end of a path.
     pub(super) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
-        path.iter().try_fold(self.params, |value, key| value.get(key))
+        let (first, rest) = path.split_first()?;
+        self.params.get(first)?.find(rest)
     }
 
     /// A text among its parameters.

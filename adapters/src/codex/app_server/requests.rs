@@ -92,7 +92,7 @@ impl Decoder {
         let (kind, tool) = match &*method.unescape() {
             "item/commandExecution/requestApproval" => (ControlKind::CanUseTool, Some("command_execution")),
             "item/fileChange/requestApproval" => (ControlKind::CanUseTool, Some("file_change")),
-            FORM if approves(message.params) => (ControlKind::CanUseTool, Some(MCP_TOOL_CALL)),
+            FORM if approves(message.params.get("_meta")) => (ControlKind::CanUseTool, Some(MCP_TOOL_CALL)),
             "item/permissions/requestApproval" | "item/tool/requestUserInput" | FORM => (ControlKind::Confirm, None),
             _ => (ControlKind::Other, None),
         };
@@ -179,13 +179,15 @@ impl Decoder {
 
     /// An answer. Where the recording does not tell whose it is, the one who was asked has given it; an answer to nobody is the program's.
     pub(super) fn answer<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
-        let decides = message.result.is_some_and(|result| result.get("decision").is_some());
+        let result = message.result.unwrap_or(Raw::NULL);
+        let [decision, home, words, thread, model] = result.pick(["decision", "codexHome", "message", "thread", "model"]);
+        let decides = decision.is_some();
         let by_host = match message.side {
             Side::Host => true,
             Side::Agent => false,
             Side::Unknown => self.agent_asked.has(message.id) && (decides || !self.host_asked.has(message.id)),
         };
-        if !by_host && message.result.is_some_and(|result| result.get("codexHome").is_some()) {
+        if !by_host && home.is_some() {
             sink.program(None, None);
         }
         let asked = if by_host { &mut self.agent_asked } else { &mut self.host_asked };
@@ -193,24 +195,18 @@ impl Decoder {
         if let (Some(id), Some(about)) = (message.id, &about) {
             self.last = Some((by_host, id.as_str().to_owned(), about.clone()));
         }
-        let About { what: about, thread } = about.unwrap_or_default();
-        let is_child = self.children.iter().any(|(child, _)| *child == thread);
-        if !thread.is_empty() && !is_child {
-            self.thread = thread;
+        let About { what: about, thread: of } = about.unwrap_or_default();
+        let is_child = self.children.iter().any(|(child, _)| *child == of);
+        if !of.is_empty() && !is_child {
+            self.thread = of;
         }
-        if let Some(words) = message
-            .result
-            .and_then(|result| result.get("message"))
-            .and_then(Raw::string)
-            .filter(|_| by_host)
-        {
+        if let Some(words) = words.and_then(Raw::string).filter(|_| by_host) {
             // Who denied a call has said why; the program does not say it again.
             self.denied.insert(about.clone(), words.as_escaped().to_owned());
         }
-        let thread = message.result.and_then(|result| Some((result, result.get("thread")?)));
         // A thread that was started or resumed says what its turns will be like; one that is only looked at does not.
-        let begins = thread.filter(|(result, thread)| !by_host && result.get("model").is_some() && thread.get("id").is_some());
-        if let Some((result, thread)) = begins {
+        let begins = thread.filter(|thread| !by_host && model.is_some() && thread.get("id").is_some());
+        if let Some(thread) = begins {
             self.session(message, thread, result, sink);
             return;
         }

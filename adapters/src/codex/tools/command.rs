@@ -71,10 +71,14 @@ fn quote(word: &str, to: &mut String) {
     }
 }
 
+/// Few words are longer.
+const USUAL: usize = 32;
+
 /// The words of a line; `None` where a quote is not closed, or something stands in it that only a shell understands.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
+    let fresh = || String::with_capacity(USUAL);
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
         match letter {
@@ -82,11 +86,11 @@ fn words(line: &str) -> Option<Vec<String>> {
             '\'' => {
                 let rest = letters.as_str();
                 let end = rest.find('\'')?;
-                word.get_or_insert_default().push_str(&rest[..end]);
+                word.get_or_insert_with(fresh).push_str(&rest[..end]);
                 letters = rest[end + 1..].chars();
             }
             '"' => {
-                let word = word.get_or_insert_default();
+                let word = word.get_or_insert_with(fresh);
                 loop {
                     match letters.next()? {
                         '"' => break,
@@ -99,9 +103,9 @@ fn words(line: &str) -> Option<Vec<String>> {
                     }
                 }
             }
-            '\\' => word.get_or_insert_default().push(letters.next()?),
+            '\\' => word.get_or_insert_with(fresh).push(letters.next()?),
             '$' | '`' | '|' | '&' | ';' | '<' | '>' | '(' | ')' => return None,
-            other => word.get_or_insert_default().push(other),
+            other => word.get_or_insert_with(fresh).push(other),
         }
     }
     words.extend(word);

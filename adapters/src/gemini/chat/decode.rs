@@ -440,7 +440,7 @@ impl Decoder {
         sink.event(&Event {
             origin,
             kind: Kind::Reply(cx.keep(reply)),
-            fields: message.fields(cx),
+            fields: if sink.takes_fields() { message.fields(cx) } else { &[] },
         });
         for result in answers {
             self.round = None;
@@ -482,6 +482,9 @@ impl Decoder {
 
 /// What an earlier line has said is not lost.
 fn took_again<'a>(objects: impl Iterator<Item = Raw<'a>>, names: &[&str], cx: &Cx<'a>) {
+    if cx.trace.is_none() {
+        return;
+    }
     for value in objects.flat_map(|object| names.iter().filter_map(move |name| object.get(name))) {
         cx.took(value.as_str());
     }

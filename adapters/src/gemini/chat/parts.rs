@@ -33,8 +33,9 @@ fn read<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Part<'a> {
     if let Some(text) = part.string() {
         return Part::Block(Block::Text { text, fields: &[] });
     }
-    if let Some(text) = part.get("text").and_then(Raw::string) {
-        let thought = part.get("thought").filter(|thought| thought.bool() == Some(true));
+    let [text, thought, call, answer] = part.pick(["text", "thought", "functionCall", "functionResponse"]);
+    if let Some(text) = text.and_then(Raw::string) {
+        let thought = thought.filter(|thought| thought.bool() == Some(true));
         return Part::Block(match thought {
             Some(thought) => {
                 cx.took(thought.as_str());
@@ -43,10 +44,10 @@ fn read<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Part<'a> {
             None => Block::Text { text, fields: &[] },
         });
     }
-    if let Some(call) = part.get("functionCall").and_then(call_of) {
+    if let Some(call) = call.and_then(call_of) {
         return Part::Block(Block::Call(call));
     }
-    if let Some(result) = part.get("functionResponse").and_then(|answer| answer_of(answer, cx)) {
+    if let Some(result) = answer.and_then(|answer| answer_of(answer, cx)) {
         return Part::Result(result, part);
     }
     let media = ["inlineData", "fileData"].into_iter().find(|name| part.get(name).is_some());
@@ -61,10 +62,11 @@ fn read<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Part<'a> {
 
 /// A call: one of `toolCalls`, or a `functionCall`.
 pub(super) fn call_of<'a>(call: Raw<'a>) -> Option<ToolCall<'a>> {
-    let name = call.get("name").and_then(Raw::string)?;
-    let args = call.get("args").filter(|args| args.shape() == Some(Shape::Object));
+    let [id, name, args] = call.pick(["id", "name", "args"]);
+    let name = name.and_then(Raw::string)?;
+    let args = args.filter(|args| args.shape() == Some(Shape::Object));
     Some(ToolCall {
-        id: call.get("id").and_then(Raw::string).filter(|id| !id.is_empty())?,
+        id: id.and_then(Raw::string).filter(|id| !id.is_empty())?,
         name,
         kind: crate::tools::kind_of(Dialect::Gemini, name),
         input: args.unwrap_or(Raw::trusted("{}")),
@@ -74,13 +76,14 @@ pub(super) fn call_of<'a>(call: Raw<'a>) -> Option<ToolCall<'a>> {
 
 /// What the model is told of a call: a `functionResponse`.
 fn answer_of<'a>(answer: Raw<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
-    let response = answer.get("response")?;
-    let error = response.get("error");
-    let said = error.or_else(|| response.get("output"));
+    let [id, name, response] = answer.pick(["id", "name", "response"]);
+    let response = response?;
+    let [error, output] = response.pick(["error", "output"]);
+    let said = error.or(output);
     let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
     Some(ToolResult {
-        call: answer.get("id").and_then(Raw::string)?,
-        name: answer.get("name").and_then(Raw::string),
+        call: id.and_then(Raw::string)?,
+        name: name.and_then(Raw::string),
         status,
         content: Content::Text(match said.map(|said| (said, said.string())) {
             Some((_, Some(text))) => text,
@@ -96,7 +99,8 @@ fn answer_of<'a>(answer: Raw<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
 
 /// What came of a call: the `result` of one of `toolCalls`. Nothing while it has none.
 pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
-    let result = call.get("result").filter(|result| !result.is_null())?;
+    let [name, result, status] = call.pick(["name", "result", "status"]);
+    let result = result.filter(|result| !result.is_null())?;
     let parts = parts(result, cx);
     let answers = || {
         parts.iter().filter_map(|part| match part {
@@ -115,7 +119,7 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
         .collect();
     let mut told = match own {
         Some((answer, raw)) => {
-            if let Some(answer) = raw.get("functionResponse") {
+            if let Some(answer) = cx.trace.and_then(|_| raw.get("functionResponse")) {
                 for name in ["id", "name"] {
                     let again = answer.get(name).filter(|again| call.get(name) == Some(*again));
                     again.into_iter().for_each(|again| cx.took(again.as_str()));
@@ -143,8 +147,8 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
             of: None,
         },
     };
-    told.name = call.get("name").and_then(Raw::string).or(told.name);
-    if let Some(status) = call.get("status") {
+    told.name = name.and_then(Raw::string).or(told.name);
+    if let Some(status) = status {
         let word = status.string().map_or("", Str::as_escaped);
         match word {
             "error" => told.status = ResultStatus::Error,
@@ -162,9 +166,10 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
 /// What the model thought.
 pub(super) fn thoughts<'a>(list: Raw<'a>) -> impl Iterator<Item = Block<'a>> {
     list.elements().map(|thought| {
+        let [subject, text] = thought.pick(["subject", "description"]).map(|value| value.and_then(Raw::string));
         Block::Thinking(Thinking {
-            text: thought.get("description").and_then(Raw::string).unwrap_or_default(),
-            subject: thought.get("subject").and_then(Raw::string).filter(|subject| !subject.is_empty()),
+            text: text.unwrap_or_default(),
+            subject: subject.filter(|subject| !subject.is_empty()),
             ..Thinking::default()
         })
     })
@@ -172,13 +177,13 @@ pub(super) fn thoughts<'a>(list: Raw<'a>) -> impl Iterator<Item = Block<'a>> {
 
 /// The tokens of a reply.
 pub(super) fn usage(raw: Raw<'_>) -> Usage<'_> {
-    let count = |name: &str| raw.get(name).and_then(Count::read);
+    let [input, output, cache_read, total] = raw.pick(["input", "output", "cached", "total"]).map(|count| count.and_then(Count::read));
     Usage {
-        input: count("input"),
-        output: count("output"),
-        cache_read: count("cached"),
+        input,
+        output,
+        cache_read,
         cache_write: None,
-        total: count("total"),
+        total,
         inclusive: true,
         scope: Scope::Round,
         provenance: Provenance::Reported,

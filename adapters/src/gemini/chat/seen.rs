@@ -1,8 +1,9 @@
 //! Which messages, calls and results of a session were told: an index, not what they say.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::ids::hash;
+use crate::ids::{fnv, hash};
 
 /// More ids are forgotten.
 const MOST: usize = 1 << 20;
@@ -11,13 +12,35 @@ const MOST: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The messages, with what they said.
-    messages: HashMap<u64, Said>,
-    calls: HashSet<u64>,
-    results: HashSet<u64>,
+    messages: HashMap<u64, Said, AsIs>,
+    calls: Ids,
+    results: Ids,
     /// The calls whose results were told by lines of their own.
-    own_results: HashSet<u64>,
+    own_results: Ids,
     /// The messages that the conversation has now.
-    live: HashSet<u64>,
+    live: Ids,
+}
+
+/// Hashes of ids.
+type Ids = HashSet<u64, AsIs>;
+type AsIs = BuildHasherDefault<Hash>;
+
+/// What is a hash already.
+#[derive(Debug, Default)]
+struct Hash(u64);
+
+impl Hasher for Hash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = fnv(bytes, self.0);
+    }
 }
 
 /// What was told of a message.
@@ -91,14 +114,14 @@ impl Seen {
 
     /// The conversation is this one now. Returns whether a message was left out.
     pub(super) fn now<'i>(&mut self, ids: impl Iterator<Item = &'i str>) -> bool {
-        let now: HashSet<u64> = ids.map(hash).collect();
+        let now: Ids = ids.map(hash).collect();
         let left_out = self.live.iter().any(|id| !now.contains(id));
         self.live = now;
         left_out
     }
 }
 
-fn insert(ids: &mut HashSet<u64>, id: &str) -> bool {
+fn insert(ids: &mut Ids, id: &str) -> bool {
     if ids.len() == MOST {
         ids.clear();
     }

@@ -24,7 +24,7 @@ impl Question {
 pub(super) fn question(method: Str<'_>, id: Raw<'_>, message: Raw<'_>) -> Option<Question> {
     let is_form = match &*method.unescape() {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => false,
-        FORM if approves(message.get("params")?) => true,
+        FORM if approves(message.get("params")?.get("_meta")) => true,
         _ => return None,
     };
     Some(Question {
@@ -36,9 +36,9 @@ pub(super) fn question(method: Str<'_>, id: Raw<'_>, message: Raw<'_>) -> Option
 /// The request by which the program asks what an MCP server wants to know of the user.
 pub(in super::super) const FORM: &str = "mcpServer/elicitation/request";
 
-/// Whether the program itself asks by such a form: may this tool of the server run?
-pub(in super::super) fn approves(params: Raw<'_>) -> bool {
-    let kind = params.get("_meta").and_then(|meta| meta.get("codex_approval_kind")?.string());
+/// Whether the program itself asks by the form of which this is the `_meta`: may this tool of the server run?
+pub(in super::super) fn approves(meta: Option<Raw<'_>>) -> bool {
+    let kind = meta.and_then(|meta| meta.get("codex_approval_kind")?.string());
     kind.is_some_and(|kind| kind.is("mcp_tool_call"))
 }
 
