@@ -202,6 +202,7 @@ impl Counter {
             unpriced.push((model.to_owned(), tokens));
         }
         self.thread(&turn.thread, &main, whole.is_none(), &place, model, &mut unpriced);
+        let of_main = unpriced.len();
         let calls = turn.calls();
         let subagents = calls.iter().filter_map(|call| call.subagent.as_ref()).chain(&turn.strays);
         for subagent in subagents {
@@ -209,8 +210,14 @@ impl Counter {
             self.thread(&subagent.thread, &fresh, true, &place, model, &mut unpriced);
         }
         let cost = self.cost_said(turn, place.session);
-        for (model, tokens) in &unpriced {
-            let priced = if cost.is_some() { Some(0.0) } else { self.prices.cost(model, tokens) };
+        // What was worked out of the replies of the turn says nothing of its subagents, whose files are others.
+        let said = match turn.outcome.as_ref().filter(|_| cost.is_some()) {
+            Some(outcome) if outcome.synthetic => of_main,
+            Some(_) => unpriced.len(),
+            None => 0,
+        };
+        for (n, (model, tokens)) in unpriced.iter().enumerate() {
+            let priced = if n < said { Some(0.0) } else { self.prices.cost(model, tokens) };
             self.add(&place, model, None, |sum| {
                 sum.tokens.add(tokens);
                 sum.cost += priced.unwrap_or(0.0);
