@@ -121,7 +121,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
         came,
         numbers: 0,
         held: None,
-        keeper: Keeper::of(choice.as_ref(), program.dialect),
+        keeper: Keeper::of(choice.as_ref(), program.dialect, run),
         found,
         lookups: 0,
     };

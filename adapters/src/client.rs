@@ -9,6 +9,7 @@ use std::fmt::Debug;
 
 use crate::codec::{Dialect, Format};
 use crate::event::Input;
+use crate::front::Listed;
 use crate::json::Raw;
 use crate::launch::{Launch, Means, PermissionMode, Program};
 
@@ -19,6 +20,18 @@ pub trait Client: Debug {
 
     /// What stands on the program's command line behind its name.
     fn args(&self) -> Vec<String>;
+
+    /// Asks the program of its sessions in place of holding one. Said before [`Self::begin`]; when all was said, it is over for no reason (an
+    /// empty [`Exchange::over`]). Returns whether it can be asked.
+    fn inquire(&mut self, inquiry: Inquiry) -> bool {
+        let _ = inquiry;
+        false
+    }
+
+    /// The sessions that it has named.
+    fn sessions(&mut self) -> Vec<Listed> {
+        Vec::new()
+    }
 
     /// The program has started: the handshake.
     fn begin(&mut self, exchange: &mut Exchange);
@@ -71,6 +84,18 @@ pub struct Serves {
 
 /// A member that an object is to have: its name and its value as JSON, or none if it is to have none.
 pub type Member = (&'static str, Option<String>);
+
+/// What a program is asked of the sessions that it keeps.
+#[derive(Clone, Debug)]
+pub enum Inquiry {
+    /// Which there are.
+    Sessions {
+        /// In this folder; in all, if none is named.
+        cwd: Option<String>,
+    },
+    /// What was said in the one of this id, which worked in the launch's folder: [`Exchange::session`] is that.
+    Said(String),
+}
 
 /// What a program is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -321,6 +321,11 @@ fn what_no_walk_comes_to_is_told() {
     let whole = [line("user", ",\"uuid\":\"a\"", "null"), line("assistant", ",\"uuid\":\"b\"", "\"a\"")].concat();
     let odd = [
         ("other-branch", line("user", ",\"uuid\":\"c\"", "\"a\""), "another branch"),
+        (
+            "other-branch",
+            line("assistant", ",\"uuid\":\"c\"", "\"a\"").replace("\"id\":\"m\"", "\"id\":\"n\""),
+            "another branch",
+        ),
         ("broken-chain", line("assistant", ",\"uuid\":\"c\"", "\"x\""), "is not there"),
         ("broken-chain", line("user", ",\"uuid\":\"c\"", "null"), "is not there"),
         ("missing-uuid", line("assistant", "", "\"b\""), "where it belongs"),
@@ -337,6 +342,8 @@ fn what_no_walk_comes_to_is_told() {
             .collect()
     };
     assert_eq!(rules(&whole), [""; 0]);
+    // Lines of one reply may all hang from its prompt.
+    assert_eq!(rules(&(whole.clone() + &line("assistant", ",\"uuid\":\"c\"", "\"a\""))), [""; 0]);
     for (rule, line, word) in odd {
         let log = whole.clone() + &line;
         assert_eq!(rules(&log), [format!("3 {rule}")]);

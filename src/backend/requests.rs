@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
-use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Undone, Wait};
+use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
+use crate::adapters::raw::front::Listed;
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::Str;
 use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
@@ -173,17 +174,39 @@ impl Requests {
             kind: InputKind::KeepAlive,
             fields: &[],
         });
-        let mut said = Vec::new();
-        let why = loop {
-            if self.over.is_none() && self.client.waits() != Some(Wait::Begin) {
-                break None;
-            }
-            if let Said::Over(why) = self.read(&mut said).await {
-                break why;
-            }
-        };
+        let why = self.greeted(&mut Vec::new()).await;
         self.stop(false).await;
         why.map_or(Ok(()), Err)
+    }
+
+    /// Asks of the sessions that the program keeps, and leaves it. Those that it names, and what was said in one: lines of [`Self::format`].
+    ///
+    /// # Errors
+    /// Why it does not say so.
+    pub async fn inquire(mut self, inquiry: Inquiry) -> Result<(Vec<Listed>, Vec<u8>), String> {
+        if !self.client.inquire(inquiry) {
+            return Err("the program is not asked for its sessions in this way".to_owned());
+        }
+        self.started = true;
+        self.child = Some(self.start()?);
+        self.converse(|client, exchange| client.begin(exchange));
+        let mut said = Vec::new();
+        let why = self.greeted(&mut said).await.filter(|why| !why.is_empty());
+        let sessions = self.client.sessions();
+        self.stop(false).await;
+        why.map_or(Ok((sessions, said)), Err)
+    }
+
+    /// Until the handshake is over. Returns why it never will be.
+    async fn greeted(&mut self, said: &mut Vec<u8>) -> Option<String> {
+        loop {
+            if self.over.is_none() && self.client.waits() != Some(Wait::Begin) {
+                return None;
+            }
+            if let Said::Over(why) = self.read(said).await {
+                return why;
+            }
+        }
     }
 
     /// Sees to it that the program runs. What the host says first may say how.

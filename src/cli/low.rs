@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentglot_adapters::check::Level;
-use agentglot_adapters::raw::codec::{Dialect, Format, Layout, UnknownFormat};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use agentglot_adapters::raw::launch::Program;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -225,16 +225,12 @@ pub struct Check {
 /// `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// The dialect; without it, an object with the schemas of all dialects
-    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
-    pub dialect: Option<Dialect>,
+    /// The dialect, or one of its stores; without it, an object with all schemas
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Option<Format>,
     /// The lines that hosts write, instead of those that agents write
     #[arg(long)]
     pub input: bool,
-}
-
-fn dialect(name: &str) -> Result<Dialect, UnknownFormat> {
-    name.parse::<Format>().map(|format| format.dialect)
 }
 
 /// A dialect on the command line.

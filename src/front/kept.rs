@@ -3,23 +3,28 @@
 //! All of it reads files, and asks programs: it may take its time.
 
 use std::fs;
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::client::Inquiry;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::front::Listed;
+use agentglot_adapters::raw::launch::Launch;
 use agentglot_adapters::raw::store::{Home, Project};
 use agentglot_adapters::turns;
 
 use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::backend::choice::Choice;
+use crate::backend::requests::{Requests, Start};
 use crate::child::file::read_regular;
+use crate::command::run::Run;
 use crate::homes::{self, Kept, Lies};
 use crate::io::{Console, Input, Source};
+use crate::session::Timers;
 
 /// So many bytes say under which id a session is kept.
 const NOTE: u64 = 1024;
@@ -34,6 +39,18 @@ pub(super) enum Keeper {
     Shelf(Shelf, Dialect),
     /// Another agent's program.
     Program(Dialect, &'static Home, Format),
+    /// The agent that a command starts.
+    Agent(Agent),
+}
+
+/// An agent that is asked for its sessions: a process for each question.
+#[derive(Clone, Debug)]
+pub(super) struct Agent {
+    dialect: Dialect,
+    command: Vec<String>,
+    pass_env: Vec<String>,
+    timers: Timers,
+    max_line: usize,
 }
 
 /// What was said in a session before.
@@ -49,7 +66,16 @@ pub(super) struct Said {
 
 impl Keeper {
     /// That of whoever answers. `inside`: the program that is played to each session.
-    pub(super) fn of(choice: Option<&Choice>, inside: Dialect) -> Self {
+    pub(super) fn of(choice: Option<&Choice>, inside: Dialect, run: &Run) -> Self {
+        if let Some(Choice::Command(dialect, command)) = choice {
+            return Self::Agent(Agent {
+                dialect: *dialect,
+                command: command.clone(),
+                pass_env: run.pass_env.clone(),
+                timers: run.timers,
+                max_line: run.max_line,
+            });
+        }
         if let Some(Choice::Cli(dialect, _)) = choice
             && *dialect != inside
             && let Some((_, store, home)) = homes::stores().find(|(of, ..)| of == dialect)
@@ -72,6 +98,10 @@ impl Keeper {
                 let kept = homes::kept_by(*dialect);
                 kept.iter().filter_map(|kept| begun(kept, home, *format)).collect()
             }
+            Self::Agent(agent) => agent.list(cwd).unwrap_or_else(|why| {
+                tracing::warn!("the sessions cannot be listed: {why}");
+                Vec::new()
+            }),
         };
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
         all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
@@ -94,12 +124,18 @@ impl Keeper {
                 let found = found.or_else(|| find(&noted(id, *dialect)?, cwd, *dialect, home, *format));
                 found.map(|(kept, input)| converted(kept, &input, *format)).transpose()
             }
+            Self::Agent(agent) => {
+                let id = noted(id, agent.dialect).unwrap_or_else(|| id.to_owned());
+                agent.read(&id, cwd.unwrap_or("/")).map(Some)
+            }
         }
     }
 
     /// Remembers that a program keeps a session under an id of its own: an editor asks for it by ours.
     pub(super) fn note(&self, session: &str, id: &str) {
-        let Self::Program(dialect, ..) = self else { return };
+        let (Self::Program(dialect, ..) | Self::Agent(Agent { dialect, .. })) = self else {
+            return;
+        };
         let Some(path) = note(session) else { return };
         let folder = path.parent().unwrap_or(&path);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -116,6 +152,37 @@ impl Keeper {
         });
         all.retain(|session| session.dialect == inside.name());
         all
+    }
+}
+
+impl Agent {
+    fn list(&self, cwd: Option<&str>) -> Result<Vec<Listed>, String> {
+        let asked = Inquiry::Sessions { cwd: cwd.map(str::to_owned) };
+        let (mut sessions, _) = self.inquire(asked, Path::new(cwd.unwrap_or("/")))?;
+        // Others could not be asked for.
+        sessions.retain(|session| is_plain(&session.id));
+        Ok(sessions)
+    }
+
+    fn read(&self, id: &str, cwd: &str) -> Result<Said, String> {
+        let (_, said) = self.inquire(Inquiry::Said(id.to_owned()), Path::new(cwd))?;
+        let kept = Listed {
+            id: id.to_owned(),
+            cwd: cwd.to_owned(),
+            title: None,
+            written: 0,
+        };
+        let mut lines = Vec::new();
+        let notes = in_words_of_inside(&*said, self.dialect.into(), "what the agent says again", &mut lines)?;
+        Ok(Said { kept, lines, notes })
+    }
+
+    fn inquire(&self, inquiry: Inquiry, cwd: &Path) -> Result<(Vec<Listed>, Vec<u8>), String> {
+        let launch = Launch::new(Dialect::CANONICAL);
+        let agent = Requests::new(self.dialect, Start::Command(&self.command), &launch, cwd, &self.pass_env);
+        let agent = agent.map_err(|failure| failure.to_string())?.within(self.timers, self.max_line);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| error.to_string())?.block_on(agent.inquire(inquiry))
     }
 }
 
@@ -163,15 +230,17 @@ fn real(cwd: &str) -> PathBuf {
 /// A session in the words in which a front hears it: those of the program that is played to it.
 fn converted(kept: Listed, input: &Input, from: Format) -> Result<Said, String> {
     let (log, _) = Source::log(input, Some(from), &Console::plain()).map_err(|failure| failure.to_string())?;
-    let to = lines_of(agentglot_adapters::raw::front::inside().dialect);
     let mut lines = Vec::new();
-    let report = crate::convert(log, &mut Cursor::new(&mut lines), Options::new(from, to)).map_err(|error| error.to_string())?;
-    let notes = report
-        .damage
-        .iter()
-        .map(|damage| format!("{}: {}", input.name(), damage.reason))
-        .collect();
+    let notes = in_words_of_inside(log, from, &input.name(), &mut lines)?;
     Ok(Said { kept, lines, notes })
+}
+
+/// A log in the words of the program that is played to a session. What is odd about it.
+fn in_words_of_inside(log: impl Read + Send, from: Format, name: &str, lines: &mut Vec<u8>) -> Result<Vec<String>, String> {
+    let to = lines_of(agentglot_adapters::raw::front::inside().dialect);
+    let report = crate::convert(log, &mut Cursor::new(lines), Options::new(from, to)).map_err(|error| error.to_string())?;
+    let odd = report.damage.iter().map(|damage| format!("{name}: {}", damage.reason));
+    Ok(odd.collect())
 }
 
 fn listed(session: Summary) -> Option<Listed> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use agentglot_adapters::check::{Misfit, Schemas};
-use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::codec::Format;
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const MOST_SHAPES: usize = 1 << 16;
 /// Finds what does not fit. A line of the same make as one that fits is not looked at any further.
 #[derive(Debug, Default)]
 pub struct Misfits {
-    dialects: BTreeMap<Dialect, Sides>,
+    formats: BTreeMap<Format, Sides>,
 }
 
 /// What agents and what hosts write; a log may hold both.
@@ -30,8 +30,8 @@ struct Sides {
 }
 
 impl Schemas for Misfits {
-    fn misfit(&mut self, dialect: Dialect, line: &str) -> Option<Misfit> {
-        let sides = self.dialects.entry(dialect).or_insert_with(|| Sides::of(dialect));
+    fn misfit(&mut self, format: Format, line: &str) -> Option<Misfit> {
+        let sides = self.formats.entry(format).or_insert_with(|| Sides::of(format));
         if sides.validators.is_empty() || line.len() > LONGEST {
             return None;
         }
@@ -51,8 +51,8 @@ impl Schemas for Misfits {
 }
 
 impl Sides {
-    fn of(dialect: Dialect) -> Self {
-        let schemas = [false, true].into_iter().filter_map(|input| super::schema(dialect, input));
+    fn of(format: Format) -> Self {
+        let schemas = [false, true].into_iter().filter_map(|input| super::schema(format, input));
         let mut tags = BTreeSet::new();
         let validators = schemas.filter_map(|schema| {
             add_tags(&schema, &mut tags);
@@ -119,10 +119,10 @@ mod tests {
     use super::*;
 
     fn found(dialect: &str, log: &str) -> Vec<(String, u64)> {
-        let format: agentglot_adapters::Format = dialect.parse().unwrap();
+        let format: Format = dialect.parse().unwrap();
         let mut misfits = Misfits::default();
         let lines = log.lines().zip(1..);
-        let wrong = lines.filter_map(|(line, n)| Some((misfits.misfit(format.dialect, line)?, n)));
+        let wrong = lines.filter_map(|(line, n)| Some((misfits.misfit(format, line)?, n)));
         wrong
             .map(|(misfit, n)| (misfit.what.replace("does not fit the schema: ", ""), n))
             .collect()

@@ -1,9 +1,9 @@
-//! JSON Schemas of every dialect's lines, and what of a log does not fit them.
+//! JSON Schemas of every format's lines, and what of a log does not fit them.
 
 mod misfits;
 mod shape;
 
-pub use agentglot_adapters::schema::schema;
+pub use agentglot_adapters::schema::{formats, schema};
 pub use misfits::Misfits;
 
 #[cfg(test)]

@@ -205,9 +205,11 @@ impl Counter {
             let tokens = self.of_turn(usage, place.session);
             self.tokens(&place, usual, &tokens, u64::from(!tokens.is_empty()), cost.is_some());
         }
-        let main = work.main.iter().map(|used| (used, whole.is_none()));
-        let all = main.chain(work.subagents.iter().map(|used| (used, true)));
-        for ((model, used), counts) in all {
+        let main = work.main.iter().map(|used| (used, whole.is_none(), cost.is_some()));
+        // What was worked out of the replies of the turn says nothing of its subagents, whose files are others.
+        let says_all = cost.is_some() && turn.outcome.as_ref().is_some_and(|outcome| !outcome.synthetic);
+        let all = main.chain(work.subagents.iter().map(|used| (used, true, says_all)));
+        for ((model, used), counts, known) in all {
             let model = model.as_deref().unwrap_or(usual);
             self.add(&place, model, None, |sum| sum.rounds += used.rounds);
             for (tool, calls) in &used.calls {
@@ -218,7 +220,7 @@ impl Counter {
                 });
             }
             if counts {
-                self.tokens(&place, model, &used.tokens, used.replies, cost.is_some());
+                self.tokens(&place, model, &used.tokens, used.replies, known);
             }
         }
     }

@@ -143,3 +143,23 @@ fn several_ways_count_as_each_alone() {
         assert_eq!(plain(sums), plain(alone.sums().0));
     }
 }
+
+#[test]
+fn what_replies_have_cost_is_what_their_turn_has() {
+    let total = counted(By::Session, &[&golden("opencode/export_parallel.json")]).total;
+    assert_eq!((total.cost, total.unpriced, total.rounds), (0.000_283, 0, 2));
+    let total = counted(By::Session, &[&golden("opencode/read.out.jsonl")]).total;
+    assert_eq!((total.cost, total.unpriced), (0.000_283, 0));
+    // One that costs nothing is one whose price the program does not know.
+    let unknown = golden("opencode/read.out.jsonl").replace("\"cost\":0.", "\"cost\":0,\"was\":0.");
+    assert!(counted(By::Session, &[&unknown]).total.unpriced > 0);
+}
+
+#[test]
+fn what_was_thought_counts_as_written() {
+    for name in ["gemini/chat_parallel.jsonl", "gemini/agent.out.jsonl"] {
+        let log = golden(name);
+        let total = counted(By::Session, &[&log]).total.tokens;
+        assert!(total.reasoning > 0 && total.output > total.reasoning, "{name}: {total:?}");
+    }
+}

@@ -252,6 +252,8 @@ fn schemas_are_written() {
     let all = of(&[]);
     assert_eq!(all["claude"], of(&["--dialect", "claude"]));
     assert_ne!(of(&["--dialect", "qwen", "--input"]), all["qwen"]);
+    assert_eq!(all["claude:transcript"], of(&["--dialect", "claude:transcript"]));
+    assert_eq!(run(["schema", "--dialect", "claude:transcript", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "tricode", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "wool"]).code, 2);
 }

@@ -1,12 +1,15 @@
 //! Sessions that another agent's program keeps: an editor is told of them, hears what was said in one, and goes on with it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::common::golden;
 use crate::run_acp::Editor;
+use crate::support::model::Answer;
+use crate::support::play::Play;
 use crate::support::stage::{Host, Stage};
 
 /// The thread of the recording.
@@ -224,4 +227,70 @@ fn a_session_of_opencode_is_loaded_with_what_was_said() {
     leave(editor);
     let args = std::fs::read_to_string(stage.path("work").join("args")).unwrap();
     assert!(args.contains(&session), "{args}");
+}
+
+/// An agent of the protocol is asked for its sessions, tells again what was said in one, and goes on with it.
+#[test]
+fn a_session_of_any_agent_of_the_protocol_is_listed_loaded_and_gone_on_with() {
+    let play = Play::script(vec![Answer::text("first answer"), Answer::text("second answer")]);
+    let url = format!("http://127.0.0.1:{}/v1", play.server.port);
+    let script = format!(
+        "#!/bin/sh\nexport OPENAI_BASE_URL={url} OPENAI_API_KEY=k OPENAI_MODEL=gpt-4o\nexec '{}' acp --backend model:openai\n",
+        env!("CARGO_BIN_EXE_agentglot")
+    );
+    let agent = play.base().join("agent.sh");
+    std::fs::write(&agent, script).unwrap();
+    std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let editor = || {
+        let mut command = play.command("acp", &[]);
+        command.env("AGENTGLOT_BACKEND", format!("acp:{}", agent.display()));
+        Editor::of(Host::new(without_backend(command)))
+    };
+    let cwd = play.at("");
+    let params = |session: &str| json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+
+    let mut first = editor();
+    let opened = first.ask("session/new", json!({"cwd": cwd, "mcpServers": []}));
+    let ours = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    let id = first.prompt(&ours, "first prompt");
+    assert_eq!(first.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(first.leave(&play), 0);
+
+    let mut second = editor();
+    let listed = second.ask("session/list", json!({"cwd": cwd}));
+    let theirs = listed["result"]["sessions"][0]["sessionId"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{listed}"))
+        .to_owned();
+    assert_ne!(theirs, ours, "agents name their sessions themselves");
+    assert_eq!(listed["result"]["sessions"][0]["title"], "first prompt", "{listed}");
+    assert_eq!(second.code("session/load", params("11111111-2222-4333-8444-555555555555")), -32002);
+    // By the id that the editor was told, and by the agent's own.
+    for session in [&ours, &theirs] {
+        let loaded = second.ask("session/load", params(session));
+        assert!(loaded["result"]["modes"].is_object(), "{loaded}");
+        assert_eq!(second.text(session, "user_message_chunk"), "first prompt");
+        assert_eq!(second.text(session, "agent_message_chunk"), "first answer");
+        second.ask("session/close", json!({"sessionId": session}));
+    }
+    second.ask("session/resume", params(&theirs));
+    let id = second.prompt(&theirs, "second prompt");
+    assert_eq!(second.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(second.text(&theirs, "agent_message_chunk"), "first answersecond answer");
+    assert_eq!(second.leave(&play), 0);
+    let asked = play.server.asked();
+    let last = asked.last().unwrap().body.to_string();
+    assert!(last.contains("first prompt") && last.contains("first answer"), "{last}");
+}
+
+/// The same command, with the back end left to the environment.
+fn without_backend(command: Command) -> Command {
+    let mut anew = Command::new(command.get_program());
+    let args: Vec<_> = command.get_args().collect();
+    let at = args.iter().position(|arg| *arg == "--backend").unwrap();
+    anew.args(&args[..at]).args(&args[at + 2..]);
+    anew.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    anew.current_dir(command.get_current_dir().unwrap());
+    anew.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    anew
 }

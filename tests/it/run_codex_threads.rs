@@ -131,6 +131,26 @@ fn shell(command: &str) -> Answer {
 }
 
 #[test]
+fn a_call_starts_and_ends_once_whatever_its_id_is() {
+    let id = "call \"é\" \\ / \u{8} \u{b} \u{7f} \u{2028} 😀";
+    let call = Step::Call(id.into(), "Bash".into(), json!({"command": "touch ran"}).to_string());
+    let play = Play::script(vec![Answer::steps(vec![call]), Answer::text("Done.")]);
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "approvalPolicy": "untrusted"}));
+    let turn = client.turn(&thread, "go");
+    let question = client.question("commandExecution");
+    assert_eq!(question["params"]["itemId"], id);
+    client.decide(&question, json!("accept"));
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    for method in ["item/started", "item/completed"] {
+        let told = client.host.seen.iter().filter(|message| message["method"] == method);
+        assert_eq!(told.filter(|message| message["params"]["item"]["id"] == id).count(), 1, "{method}");
+    }
+    assert!(play.path("ran").exists());
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
 fn a_turn_is_told_from_its_beginning_to_its_end() {
     let play = Play::script(vec![Answer::steps(vec![
         Step::Think("let me see".into()),
@@ -265,7 +285,6 @@ fn a_turn_is_stopped_steered_and_followed_by_another() {
     let mut client = Client::start(&play);
     let thread = client.open(json!({"cwd": play.at("")}));
     let turn = client.turn(&thread, "slow");
-    let behind = client.turn(&thread, "quick");
     client.until("piece", |message| message["method"] == "item/agentMessage/delta");
     let named = |turn: &str| json!({"threadId": thread, "turnId": turn});
     assert!(
@@ -274,6 +293,8 @@ fn a_turn_is_stopped_steered_and_followed_by_another() {
             .contains(&format!("but found `{turn}`"))
     );
     assert_eq!(client.ask("turn/interrupt", named(&turn)), json!({}));
+    let behind = client.turn(&thread, "quick");
+    assert_ne!(behind, turn, "one that was interrupted hears nothing more");
     assert_eq!(client.completed(&turn)["status"], "interrupted");
     assert_eq!(client.completed(&behind)["status"], "completed");
     assert_eq!(client.refusal("turn/interrupt", named(&turn)), "no active turn to interrupt");
@@ -283,6 +304,12 @@ fn a_turn_is_stopped_steered_and_followed_by_another() {
     assert_eq!(client.completed(&turn)["status"], "completed");
     assert_eq!(client.kinds(&turn), ["userMessage", "agentMessage", "userMessage", "agentMessage"]);
     assert_eq!(client.items(&turn)[3]["text"], "Second.");
+    // A turn that is to begin while another one runs is that one.
+    let turn = client.turn(&thread, "short");
+    assert_eq!(client.turn(&thread, "/compact and more"), turn);
+    assert_eq!(client.completed(&turn)["status"], "completed");
+    assert_eq!(client.kinds(&turn), ["userMessage", "agentMessage", "userMessage", "agentMessage"]);
+    assert_eq!(client.items(&turn)[3]["text"], "Second.", "a text that begins with a slash is a text");
     assert_eq!(client.leave(&play), 0);
 }
 
@@ -291,7 +318,7 @@ fn threads_go_on_are_copied_listed_and_read() {
     let play = Play::new(|asked, _| Answer::text(&format!("I know {} messages.", asked.body["messages"].as_array().unwrap().len())));
     let mut client = Client::start(&play);
     let thread = client.open(json!({"cwd": play.at("")}));
-    client.run(&thread, "remember me");
+    let first = client.run(&thread, "remember me")["id"].clone();
     assert_eq!(client.ask("thread/loaded/list", json!({}))["data"], json!([thread]));
     assert_eq!(client.leave(&play), 0);
 
@@ -300,6 +327,7 @@ fn threads_go_on_are_copied_listed_and_read() {
     assert_eq!((&list["data"][0]["id"], &list["nextCursor"]), (&json!(thread), &Value::Null), "{list}");
     assert_eq!(list["data"][0]["status"]["type"], "notLoaded");
     let read = client.ask("thread/read", json!({"threadId": thread, "includeTurns": true}));
+    assert_eq!(read["thread"]["turns"][0]["id"], first, "a turn keeps its id");
     let items = &read["thread"]["turns"][0]["items"];
     assert_eq!(items[0]["content"][0]["text"], "remember me", "{read}");
     assert_eq!(items[1]["type"], "agentMessage");
@@ -415,14 +443,16 @@ fn settings_of_a_turn_count_when_it_begins() {
     );
     client.completed(&turn);
     assert!(play.path("full").exists());
-    // What waits behind a turn changes nothing for it.
+    // What is said while a turn runs changes nothing for it, and counts for the next one.
     let asks = begin(&mut client, with("RUN touch asked", json!({"approvalPolicy": "untrusted"})));
     let question = client.question("commandExecution");
-    let free = begin(&mut client, with("plain", json!({"approvalPolicy": "never"})));
+    assert_eq!(begin(&mut client, with("plain", json!({"approvalPolicy": "never"}))), asks);
     client.decide(&question, json!("decline"));
     client.completed(&asks);
-    client.completed(&free);
     assert!(!play.path("asked").exists());
+    let free = begin(&mut client, with("RUN touch later", json!({})));
+    client.completed(&free);
+    assert!(play.path("later").exists());
     let image = json!({"threadId": thread, "input": [{"type": "image", "url": "http://127.0.0.1:1/a.png"}]});
     assert!(client.refusal("turn/start", image).contains("inline data URL"));
     assert_eq!(client.leave(&play), 0);

@@ -1,5 +1,6 @@
 //! What was asked, and what is answered.
 
+use super::calls::Which;
 use super::decode::{Decoder, Line};
 use super::facts::Change;
 use super::fields::knows;
@@ -114,12 +115,14 @@ impl Decoder {
         let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
         let replayed = replays && self.turn.replayed;
         if replayed {
-            self.tell_calls(true, &cx, sink);
+            self.tell_calls(Which::All, &cx, sink);
             self.end_replayed(&cx, sink);
         }
         match method {
             // The answer in version 2 is only that it was heard.
-            Some(Method::Prompt) | None if says("stopReason") => self.prompt_answer(line, sink),
+            Some(Method::Prompt) | None if says("stopReason") && (method.is_some() || self.is_unasked() || !self.prompted) => {
+                self.prompt_answer(line, sink);
+            }
             // A log of the agent's alone holds no prompts.
             Some(Method::Prompt) | None if line.message.get("error").is_some() && (method.is_some() || self.is_unasked()) => {
                 self.prompt_answer(line, sink);
@@ -252,7 +255,7 @@ impl Decoder {
 
     /// Tells how a turn ended.
     pub(super) fn outcome<'a>(&mut self, ends: Ends<'a>, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, fields: Fields<'a>) {
-        self.tell_calls(true, cx, sink);
+        self.tell_calls(Which::All, cx, sink);
         self.end_block(origin, sink);
         self.turn = super::decode::Turn::default();
         self.turns = self.turns.saturating_sub(1);

@@ -1,7 +1,7 @@
 //! Messages to events: who says one, and what it is.
 
 use super::answers::{Asked, Method, Question};
-use super::calls::Calls;
+use super::calls::{Calls, Which};
 use super::facts::{Known, declared};
 use super::fields::knows;
 use super::{PARAMS, RECORDED, TOOL_CALL};
@@ -33,6 +33,8 @@ pub struct Decoder {
     pub(super) facts: Known,
     /// Prompts that have no outcome yet.
     pub(super) turns: u32,
+    /// The log has prompts of the host.
+    pub(super) prompted: bool,
     pub(super) turn: Turn,
     pub(super) calls: Calls,
     /// How many plans were shown.
@@ -108,7 +110,7 @@ impl Decode for Decoder {
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.tell_calls(true, cx, sink);
+        self.tell_calls(Which::All, cx, sink);
         self.end_replayed(cx, sink);
     }
 
@@ -160,6 +162,7 @@ impl Decode for Decoder {
             agent_asked: std::mem::take(&mut self.agent_asked),
             elsewhere: std::mem::take(&mut self.elsewhere),
             count: self.count,
+            prompted: self.prompted,
             ..Self::default()
         };
     }
@@ -346,11 +349,12 @@ impl Decoder {
             return Err(line.missing("params/prompt"));
         };
         let origin = self.origin_of(&line);
-        self.tell_calls(true, &cx, sink);
+        self.tell_calls(Which::All, &cx, sink);
         self.end_block(origin, sink);
         self.end_replayed(&cx, sink);
         self.turn = Turn::default();
         self.turns += 1;
+        self.prompted = true;
         let question = Question {
             session: self.session.clone(),
             ..Question::of(Method::Prompt)

@@ -163,6 +163,21 @@ fn arguments_that_come_late_are_the_calls() {
     let out = crate::testing::converted(&log, "acp", "openai:messages");
     assert_eq!(out.matches("late").count(), 1, "{out}");
     assert!(!out.contains("bash"), "{out}");
+    // So do those of calls that run beside each other.
+    let other = |line: &str| line.replace("c1", "c2").replace("late", "other").replace("out", "shown");
+    let lines = [
+        &begins,
+        &runs,
+        &other(&begins),
+        &other(&runs),
+        &late,
+        &other(&late),
+        &other(&ended),
+        &ended,
+    ];
+    let log = lines.map(|line| format!("{line}\n")).concat();
+    let out = crate::testing::converted(&log, "acp", "openai:messages");
+    assert!(out.contains("late") && out.contains("other") && !out.contains("bash"), "{out}");
     // A call that takes none is told when it shows something, at the latest with its result.
     let out = crate::testing::converted(&[&begins, &runs, &ended, ""].join("\n"), "acp", "openai:messages");
     assert_eq!(out.matches("\"tool_calls\"").count(), 1, "{out}");
@@ -184,4 +199,23 @@ fn what_blocks_hold_is_said_in_the_targets_words() {
             );
         }
     }
+}
+
+/// An answer that nobody asked for ends no turn: neither the one that runs nor the one before.
+#[test]
+fn an_answer_to_nobody_ends_no_turn() {
+    let log = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
+{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}
+{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}
+{"jsonrpc":"2.0","id":7,"result":{"stopReason":"cancelled"}}
+{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"done"}}}}
+{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}
+{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}
+"#;
+    let claude = kept(log, "acp", "claude");
+    assert_eq!(claude.matches("\"type\":\"result\"").count(), 1, "{claude}");
+    assert!(claude.contains("\"subtype\":\"success\""), "{claude}");
+    // Of the agent's side alone nobody knows what was asked.
+    let alone: String = log.lines().skip(4).take(2).map(|line| format!("{line}\n")).collect();
+    assert!(kept(&alone, "acp", "claude").contains("\"result\":\"done\""));
 }

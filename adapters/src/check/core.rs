@@ -148,7 +148,7 @@ impl Core {
         // Where a rule says what is wrong, its schema need not.
         if report.worst < Some(super::Level::Error)
             && let Some(schemas) = schemas
-            && let Some(Misfit { pointer, what }) = schemas.misfit(self.format.dialect, value)
+            && let Some(Misfit { pointer, what }) = schemas.misfit(self.format, value)
         {
             let place = || {
                 let mut place = line.place(at_pointer(value, &pointer).unwrap_or(value));

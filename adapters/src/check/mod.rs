@@ -33,7 +33,7 @@ mod usage;
 
 use std::fmt;
 
-use crate::codec::{Decoder, Dialect, Format};
+use crate::codec::{Decoder, Format};
 use crate::convert::Options;
 use crate::reader::{Framing, Reader};
 use core::Core;
@@ -90,7 +90,7 @@ pub struct Summary {
 /// Knows the schemas of lines (those of the feature `schema`); a library that compares them is the caller's.
 pub trait Schemas: fmt::Debug {
     /// What does not fit in a line, if anything.
-    fn misfit(&mut self, dialect: Dialect, line: &str) -> Option<Misfit>;
+    fn misfit(&mut self, format: Format, line: &str) -> Option<Misfit>;
 }
 
 /// A part of a line that does not fit its schema.

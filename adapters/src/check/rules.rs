@@ -107,7 +107,7 @@ rules! {
     DuplicateUuid "duplicate-uuid" Error "Two lines with one id.",
     MissingUuid "missing-uuid" Warning "A line of a stored conversation without an id.",
     BrokenChain "broken-chain" Warning "A line of a stored conversation that goes on from none before it.",
-    OtherBranch "other-branch" Warning "A prompt that goes back behind what was said since.",
+    OtherBranch "other-branch" Warning "A prompt or a reply that goes back behind what was said since.",
     Sidechain "sidechain" Warning "A line of a subagent where a session is stored.",
     MessageNotStarted "message-not-started" Error "Blocks of a reply whose start is missing.",
     MessageNotStopped "message-not-stopped" Error "A reply in pieces whose stop is missing.",

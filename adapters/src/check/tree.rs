@@ -44,7 +44,12 @@ impl Tree {
                 return;
             }
         }
-        let opens = matches!(event.kind, Kind::Prompt(_)) && event.origin.parent.is_none();
+        let reply = match event.kind {
+            Kind::Reply(reply) => Some(reply.id),
+            Kind::RoundStart(start) => Some(start.id),
+            _ => None,
+        };
+        let opens = event.origin.parent.is_none() && (matches!(event.kind, Kind::Prompt(_)) || reply.is_some_and(|id| self.walk.begins_reply(id)));
         let id = event.origin.id;
         let name = |parent: Option<Raw<'_>>| {
             parent
@@ -58,7 +63,7 @@ impl Tree {
             Some(Odd::Lost) => (Rule::BrokenChain, format!("no line before goes by the id {}", name(parent))),
             Some(Odd::Back) => (
                 Rule::OtherBranch,
-                format!("a prompt goes back to the line {}: what was said since is another branch", name(parent)),
+                format!("it goes back to the line {}: what was said since is another branch", name(parent)),
             ),
         };
         let place = match parent {

@@ -1,6 +1,6 @@
 use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Layout, Style, Want};
-use crate::event::{At, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
+use crate::event::{At, Cost, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
@@ -29,6 +29,8 @@ pub struct Encoder {
     pub(super) frames: Frames,
     /// The tokens of all turns so far, where the source counts by session.
     pub(super) spent: Usage<'static>,
+    /// What all turns so far have cost, where the source says it of each.
+    pub(super) cost: Cost,
 }
 
 /// What kind of line is to be written, for the modes that leave some out.
@@ -62,6 +64,7 @@ impl Encoder {
             rounds: Rounds::default(),
             frames: Frames::default(),
             spent: Usage::default(),
+            cost: Cost::default(),
         }
     }
 

@@ -143,7 +143,7 @@ impl Encoder {
         out.lit(",\"stop_reason\":");
         self.stop_reason(outcome, out);
         self.session_id(out);
-        number(out, ",\"total_cost_usd\":", outcome.cost_usd, "/total_cost_usd");
+        self.total_cost(outcome, out);
         out.lit(",\"usage\":");
         let usage = self.turn_usage(outcome, out);
         self.writer.usage(out, usage.as_ref());
@@ -238,6 +238,20 @@ impl Encoder {
             OutcomeKind::Success | OutcomeKind::Failed(Place::Model) | OutcomeKind::Limit(Limit::Tokens) if !outcome.synthetic => Some(FAILED),
             _ => last.filter(|word| *word == "tool_use"),
         }
+    }
+
+    /// What the session has cost so far: the program says that with each turn.
+    fn total_cost(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        let before = self.cost.text();
+        if outcome.cost_scope == Scope::Turn {
+            self.cost.add(outcome.cost_usd.and_then(Raw::f64));
+            if let (Some(_), Some(sum)) = (before, self.cost.text()) {
+                out.used_raw(outcome.cost_usd);
+                out.lit(",\"total_cost_usd\":");
+                return out.lit(&sum);
+            }
+        }
+        number(out, ",\"total_cost_usd\":", outcome.cost_usd, "/total_cost_usd");
     }
 
     /// The turn's own tokens, or the sum of its rounds.

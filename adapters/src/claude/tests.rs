@@ -148,3 +148,30 @@ fn recorded_lines_are_rebuilt() {
 fn golden_lines_are_rebuilt() {
     rebuild(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/claude"));
 }
+
+#[test]
+fn costs_of_turns_add_up() {
+    let turn = |text: &str, cost: &str| {
+        format!(
+            "{{\"event\":\"outcome\",\"session\":\"s\",\"outcome\":\"success\",\"is_error\":false,\"text\":\"{text}\",\"cost_usd\":{cost},\"cost_scope\":\"turn\"}}\n"
+        )
+    };
+    let log = format!(
+        "{{\"agentglot\":\"events\",\"version\":1}}\n{}{}{}",
+        turn("one", "0.10"),
+        turn("two", "0.2"),
+        turn("three", "0.3")
+    );
+    let options = crate::convert::Options::new(Dialect::Agentglot.into(), Dialect::Claude.into());
+    let mut claude = Vec::new();
+    let mut converter = crate::convert::Converter::new(options);
+    converter.feed(log.as_bytes(), &mut claude);
+    converter.finish(&mut claude);
+    let claude = String::from_utf8(claude).unwrap();
+    let costs: Vec<&str> = claude
+        .split("\"total_cost_usd\":")
+        .skip(1)
+        .map(|rest| &rest[..rest.find(',').unwrap()])
+        .collect();
+    assert_eq!(costs, ["0.10", "0.3", "0.6"], "{claude}");
+}

@@ -27,13 +27,6 @@ const AGENT: &[Line] = &[
     line::<TurnMessage>(&[("method", "turn/started")]),
     line::<TurnMessage>(&[("method", "turn/completed")]),
     line::<PlanMessage>(&[("method", "turn/plan/updated")]),
-    line::<Kept>(&[("type", "session_meta")]),
-    line::<Kept>(&[("type", "turn_context")]),
-    line::<Kept>(&[("type", "world_state")]),
-    line::<Kept>(&[("type", "token_usage_record")]),
-    line::<Kept>(&[("type", "compacted")]),
-    line::<KeptItem>(&[("type", "response_item")]),
-    line::<KeptItem>(&[("type", "event_msg")]),
     line::<ThreadStarted>(&[("type", "thread.started")]),
     line::<TurnCompleted>(&[("type", "turn.completed")]),
     line::<TurnFailed>(&[("type", "turn.failed")]),
@@ -190,30 +183,6 @@ struct CollabToolCall {
     prompt: Option<String>,
     agents_states: Option<Object>,
     status: Option<String>,
-}
-
-/// A line of a rollout file.
-#[derive(JsonSchema)]
-struct Kept {
-    timestamp: Option<String>,
-    ordinal: Option<u64>,
-    payload: Object,
-    metadata: Option<Object>,
-}
-
-/// The same, where its payload has a type.
-#[derive(JsonSchema)]
-struct KeptItem {
-    timestamp: Option<String>,
-    ordinal: Option<u64>,
-    payload: Typed,
-    metadata: Option<Object>,
-}
-
-#[derive(JsonSchema)]
-struct Typed {
-    #[schemars(rename = "type")]
-    kind: String,
 }
 
 /// A message of the app-server as a recording keeps it.

@@ -39,6 +39,7 @@ pub use session::{Notice, Prompt, PromptSource, Session, Topic};
 pub use side::{CancelResult, CommandResult, Heartbeat, HintResult, Terminal};
 pub use spelling::Spelling;
 pub use tool::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolProgress, ToolResult};
+pub(crate) use usage::Cost;
 pub use usage::{Count, Counted, Provenance, Scope, Usage};
 
 /// One thing that the agent says.

@@ -1,3 +1,4 @@
+use crate::codec::Cx;
 use crate::json::Raw;
 
 /// Tokens used. Each number is what the source said or what was worked out from it; absent is absent, never zero.
@@ -22,6 +23,29 @@ pub struct Usage<'a> {
     pub provenance: Provenance,
     /// The whole object as written, with the details that only its dialect has (service tier, cache lifetimes …).
     pub raw: Option<Raw<'a>>,
+}
+
+/// US dollars that add up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost(f64);
+
+impl Cost {
+    /// This was spent, too.
+    pub(crate) fn add(&mut self, cost: Option<f64>) {
+        self.0 += cost.unwrap_or(0.0);
+    }
+
+    /// The sum. Who does not know a price says 0: that is none.
+    pub(crate) fn text(self) -> Option<String> {
+        // Sums of decimal fractions have digits that nobody has said.
+        let text = format!("{:.10}", self.0);
+        (self.0.is_finite() && self.0 > 0.0).then(|| text.trim_end_matches('0').trim_end_matches('.').to_owned())
+    }
+
+    /// The same, as a line would say it.
+    pub(crate) fn said<'a>(self, cx: &Cx<'a>) -> Option<Raw<'a>> {
+        Some(Raw::trusted(cx.arena.alloc_str(&self.text()?)))
+    }
 }
 
 /// A number of tokens (or turns, or milliseconds), and the part of the line that says it.

@@ -33,13 +33,26 @@ impl Inside {
 
     /// A prompt.
     pub(crate) fn prompt(&mut self, parts: &[Part], actions: &mut Actions) {
-        Part::with(parts, |content| {
+        self.prompt_as(None, parts, false, actions);
+    }
+
+    /// The same under an id, by which it is kept. `verbatim`: nothing in it is a command.
+    pub(crate) fn prompt_as(&mut self, id: Option<&str>, parts: &[Part], verbatim: bool, actions: &mut Actions) {
+        let mut line = Part::with(parts, |content| {
             let prompt = Prompt {
                 content,
                 source: PromptSource::Host,
             };
-            self.say(InputKind::Prompt(&prompt), &[], actions);
+            self.written(InputKind::Prompt(&prompt), &[])
         });
+        // Members that only this program knows: no other dialect's prompt has them.
+        let id = id.map(|id| format!("\"uuid\":{},", quoted(id)));
+        let members = [id.as_deref(), verbatim.then_some("\"client_composed\":true,")];
+        let members: String = members.into_iter().flatten().collect();
+        if line.first() == Some(&b'{') {
+            line.splice(1..1, members.into_bytes());
+        }
+        self.tell(line, actions);
     }
 
     /// A request, with one member that is a text. Returns its id.
@@ -69,14 +82,23 @@ impl Inside {
     }
 
     fn say(&mut self, kind: InputKind<'_>, fields: &[Field<'_>], actions: &mut Actions) {
+        let line = self.written(kind, fields);
+        self.tell(line, actions);
+    }
+
+    fn written(&mut self, kind: InputKind<'_>, fields: &[Field<'_>]) -> Vec<u8> {
         let input = Input {
             origin: Origin::default(),
             kind,
             fields,
         };
-        let mut lines = Vec::new();
-        self.words.input(&input, &mut lines);
-        actions.todo.push(Action::Tell(self.session.clone(), lines));
+        let mut line = Vec::new();
+        self.words.input(&input, &mut line);
+        line
+    }
+
+    fn tell(&self, line: Vec<u8>, actions: &mut Actions) {
+        actions.todo.push(Action::Tell(self.session.clone(), line));
     }
 }
 

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde_json::Value;
 
 use crate::schema::parts::Object;
 use crate::schema::{Side, Sides, line};
@@ -21,12 +20,8 @@ pub(super) static SIDES: Sides = Sides {
             line::<Said>(&[("type", "error"), ("severity", "")]),
             line::<Outcome>(&[("type", "result")]),
             line::<Document>(&[("response", "")]),
-            line::<Header>(&[("projectHash", "")]),
-            line::<Change>(&[("$set", "")]),
-            line::<Kept>(&[("type", "user")]),
-            line::<KeptReply>(&[("type", "gemini")]),
         ],
-        tags: &["type", "session_id", "sessionId", "$set", "$rewindTo"],
+        tags: &["type", "session_id"],
     },
     host: None,
 };
@@ -128,56 +123,4 @@ struct Document {
     session_id: String,
     response: String,
     stats: Option<Object>,
-}
-
-/// The first line of a chat file, and of each part that was added when the session was opened once more.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Header {
-    session_id: String,
-    project_hash: String,
-    start_time: Option<String>,
-    last_updated: Option<String>,
-    /// `main` or `subagent`.
-    kind: Option<String>,
-    directories: Option<Vec<String>>,
-}
-
-/// A chat file's header changes.
-#[derive(JsonSchema)]
-struct Change {
-    #[serde(rename = "$set")]
-    set: Object,
-}
-
-/// A message of a chat file.
-#[derive(JsonSchema)]
-struct Kept {
-    id: String,
-    timestamp: String,
-    /// A text, or Gemini's parts.
-    content: Value,
-}
-
-/// What the model said, in a chat file.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct KeptReply {
-    id: String,
-    timestamp: String,
-    content: Value,
-    thoughts: Option<Vec<Object>>,
-    tokens: Option<Object>,
-    model: Option<String>,
-    tool_calls: Option<Vec<KeptCall>>,
-}
-
-/// A call, with its result.
-#[derive(JsonSchema)]
-struct KeptCall {
-    id: String,
-    name: String,
-    args: Object,
-    result: Option<Value>,
-    status: String,
 }

@@ -6,8 +6,8 @@ use super::{DATA, ERROR, GOES_ON};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, ResultStatus, RoundEnd, RoundStart,
-    Scope, Sink, StopKind, Thinking, Time, Topic, Usage,
+    At, Block, Cost, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, ResultStatus, RoundEnd,
+    RoundStart, Scope, Sink, StopKind, Thinking, Time, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 
@@ -33,6 +33,7 @@ struct Turn {
     /// The last round was refused a permission.
     denied: bool,
     usage: Option<Usage<'static>>,
+    cost: Cost,
 }
 
 impl Turn {
@@ -180,6 +181,7 @@ impl Decoder {
         line.open()?;
         self.enter(&line, sink);
         part.again("messageID", &self.round);
+        self.turn.cost.add(part.cost());
         self.turn.open = true;
         self.turn.stop = Some(if stop.word.is(GOES_ON) { StopKind::Tools } else { stop.kind });
         if let Some(usage) = &usage {
@@ -228,6 +230,8 @@ impl Decoder {
             error: message.or(Some(name)),
             word: error.text("name", &cx),
             usage: self.turn.usage(),
+            cost_usd: self.turn.cost.said(&cx),
+            cost_scope: Scope::Turn,
             ..Outcome::new(why(name))
         });
         error.pour(ERROR, knows, &mut fields);
@@ -255,6 +259,8 @@ impl Decoder {
         let outcome = cx.keep(Outcome {
             word: line.members.text("reason", &cx).or(Some(word)),
             usage: self.turn.usage(),
+            cost_usd: self.turn.cost.said(&cx),
+            cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         });
         self.turn = Turn::default();
@@ -289,6 +295,8 @@ impl Decoder {
         let outcome = cx.keep(Outcome {
             synthetic: true,
             usage: turn.usage(),
+            cost_usd: turn.cost.said(cx),
+            cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         });
         let origin = Origin {

@@ -116,6 +116,11 @@ impl<'a> Part<'a> {
         Ok(Called { call, result, fields })
     }
 
+    /// What the round has cost, in US dollars.
+    pub(super) fn cost(&self) -> Option<f64> {
+        self.members.get("cost").and_then(Raw::f64)
+    }
+
     /// Why the round stopped and what it took. The tokens stay, for they hold more than there is a place for.
     pub(super) fn finish(&mut self) -> Option<(Stop<'a>, Option<Usage<'a>>)> {
         let cx = self.cx;

@@ -18,11 +18,9 @@ pub(super) static SIDES: Sides = Sides {
             line::<OfPart<StepFinish>>(&[("type", "step_finish")]),
             line::<Failed>(&[("type", "error")]),
             line::<Done>(&[("type", "done")]),
-            line::<Session>(&[("messages", "")]),
-            line::<Message>(&[("parts", "")]),
             line::<Happened>(&[("properties", "")]),
         ],
-        tags: &["type", "sessionID", "info"],
+        tags: &["type", "sessionID"],
     },
     host: None,
 };
@@ -110,7 +108,7 @@ struct StepFinish {
 
 /// What a round took.
 #[derive(JsonSchema)]
-struct Tokens {
+pub(super) struct Tokens {
     total: Option<u64>,
     /// Without what the cache answered and took.
     input: u64,
@@ -137,7 +135,7 @@ struct Failed {
 
 /// What went wrong.
 #[derive(JsonSchema)]
-struct Failure {
+pub(super) struct Failure {
     name: String,
     data: Option<Object>,
 }
@@ -156,55 +154,4 @@ struct Happened {
     id: Option<String>,
     r#type: String,
     properties: Object,
-}
-
-/// A session, as it is exported.
-#[derive(JsonSchema)]
-struct Session {
-    info: SessionInfo,
-    messages: Vec<Message>,
-}
-
-/// What is known of a session.
-#[derive(JsonSchema)]
-struct SessionInfo {
-    id: String,
-    slug: Option<String>,
-    projectID: Option<String>,
-    /// The working folder.
-    directory: Option<String>,
-    title: Option<String>,
-    version: Option<String>,
-    /// The session whose subagent works in this one.
-    parentID: Option<String>,
-    time: Option<Object>,
-}
-
-/// A prompt or a reply.
-#[derive(JsonSchema)]
-struct Message {
-    info: MessageInfo,
-    /// Texts, thoughts, calls, where rounds begin and end, files and more.
-    parts: Vec<Object>,
-}
-
-/// What is known of a message.
-#[derive(JsonSchema)]
-struct MessageInfo {
-    id: String,
-    /// `user` or `assistant`.
-    role: String,
-    sessionID: Option<String>,
-    /// Of a reply: the prompt that it answers.
-    parentID: Option<String>,
-    modelID: Option<String>,
-    providerID: Option<String>,
-    agent: Option<String>,
-    time: Option<Object>,
-    /// Of a reply: why its round is over.
-    finish: Option<String>,
-    tokens: Option<Tokens>,
-    /// US dollars.
-    cost: Option<f64>,
-    error: Option<Failure>,
 }

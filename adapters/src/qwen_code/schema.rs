@@ -25,7 +25,6 @@ pub(super) static SIDES: Sides = Sides {
 const AGENT: &[Line] = &[
     line::<Assistant>(&[("type", "assistant")]),
     line::<User>(&[("type", "user")]),
-    line::<ChatResult>(&[("type", "tool_result")]),
     line::<System>(&[("type", "system")]),
     line::<Init>(&[("type", "system"), ("subtype", "init")]),
     line::<Data>(&[("type", "system"), ("subtype", "retry")]),
@@ -48,7 +47,7 @@ const HOST: &[Line] = &[
 /// What the model says: a whole reply, or some blocks of it.
 #[derive(JsonSchema)]
 struct Assistant {
-    message: Said<Reply>,
+    message: Reply,
     session_id: Option<String>,
     uuid: Option<String>,
     /// The call whose subagent speaks.
@@ -59,33 +58,10 @@ struct Assistant {
 /// The user's side: prompts that are said again, results of tools.
 #[derive(JsonSchema)]
 struct User {
-    message: Said<Message>,
+    message: Message,
     session_id: Option<String>,
     uuid: Option<String>,
     parent_tool_use_id: Option<String>,
-}
-
-/// A message: as the program prints it, or as its chat files keep it.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-enum Said<T> {
-    Printed(T),
-    Kept(Kept),
-}
-
-/// A message of a chat file, in the parts of the model's API.
-#[derive(JsonSchema)]
-struct Kept {
-    role: Option<String>,
-    parts: Vec<Object>,
-}
-
-/// The result of a tool, in a chat file.
-#[derive(JsonSchema)]
-struct ChatResult {
-    message: Kept,
-    #[serde(rename = "toolCallResult")]
-    result: Option<Object>,
 }
 
 /// A turn begins: the session's facts.

@@ -12,7 +12,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Format};
+use crate::vendor::Vendor;
 
 /// The lines of one side.
 #[derive(Debug)]
@@ -48,17 +49,32 @@ pub(crate) const fn line<T: JsonSchema>(when: &'static [(&'static str, &'static 
     }
 }
 
+/// The formats that have schemas of their own: each dialect's first one, whose schema is that of all its streams, and its stores.
+pub fn formats() -> impl Iterator<Item = Format> {
+    Dialect::readable().flat_map(|dialect| {
+        let stores = dialect.vendor().stores.iter().map(move |store| Format { dialect, mode: store.mode });
+        std::iter::once(Format::from(dialect)).chain(stores)
+    })
+}
+
 /// The schema of every line that the agents of a dialect write, or, with `input`, their hosts. `None` if there is none: not all hosts
-/// speak in lines of JSON.
-pub fn schema(dialect: Dialect, input: bool) -> Option<Value> {
-    let sides = dialect.vendor().schema;
-    let Side { lines, tags } = if input { sides.host.as_ref()? } else { &sides.agent };
+/// speak in lines of JSON, and nobody speaks to a store.
+pub fn schema(format: Format, input: bool) -> Option<Value> {
+    let Vendor { schema: sides, stores, .. } = format.dialect.vendor();
+    let store = stores.iter().find(|store| store.mode == format.mode);
+    let Side { lines, tags } = match (store, input) {
+        (Some(store), false) => store.schema,
+        (Some(_), true) => return None,
+        (None, false) => &sides.agent,
+        (None, true) => sides.host.as_ref()?,
+    };
+    let name = if store.is_some() { format } else { format.dialect.into() };
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut whole = Map::new();
     whole.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     let who = if input { "hosts write to" } else { "is written by" };
-    whole.insert("title".to_owned(), json!(format!("A line that {who} {}", dialect.name())));
-    whole.insert("description".to_owned(), json!(dialect.about()));
+    whole.insert("title".to_owned(), json!(format!("A line that {who} {name}")));
+    whole.insert("description".to_owned(), json!(format.dialect.about()));
     let tagged: Vec<Value> = tags.iter().map(|member| json!({"required": [member]})).collect();
     whole.extend(choice(&mut generator, lines));
     match tagged.as_slice() {

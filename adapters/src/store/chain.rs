@@ -33,6 +33,8 @@ pub(crate) enum Odd {
 pub(crate) struct Walk {
     ids: HashSet<u64>,
     last: Option<u64>,
+    /// The id of the reply that was read last.
+    reply: Option<u64>,
     /// Some ids were forgotten: what is not known may have been there.
     forgot: bool,
 }
@@ -41,8 +43,14 @@ pub(crate) struct Walk {
 const MOST: usize = 1 << 20;
 
 impl Walk {
+    /// Whether a reply begins with a line that has a part of the one of this id: several lines may be one reply.
+    pub(crate) fn begins_reply(&mut self, id: Option<Str<'_>>) -> bool {
+        let id = id.map(|id| hash(id.as_escaped()));
+        id.is_none() || std::mem::replace(&mut self.reply, id) != id
+    }
+
     /// Takes a line of the main conversation. `parent`: an empty text for null, nothing where the line does not say it. `says`: it is a
-    /// part of the conversation, and not about it; `opens`: it is a prompt.
+    /// part of the conversation, and not about it; `opens`: it is a prompt, or a reply begins with it.
     pub(crate) fn line(&mut self, id: Option<Str<'_>>, parent: Option<Str<'_>>, says: bool, opens: bool) -> Option<Odd> {
         let id = id.filter(|id| !id.is_empty()).map(|id| hash(id.as_escaped()));
         let odd = match (id, parent) {

@@ -21,6 +21,8 @@ pub(crate) use writing::{Writing, kept, known_time, version};
 use crate::codec::{Cx, Mode};
 use crate::event::{Agent, Origin};
 use crate::json::{Cursor, Raw};
+#[cfg(feature = "schema")]
+use crate::schema::Side;
 
 /// What a vendor says of a store of its.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,9 @@ pub struct Store {
     pub chain: Option<Chain>,
     /// Where the program keeps them, and how it goes on with one.
     pub home: Option<Home>,
+    /// What its lines look like.
+    #[cfg(feature = "schema")]
+    pub(crate) schema: &'static Side,
 }
 
 /// The chain that several programs write alike.

@@ -90,8 +90,19 @@ impl Reading {
 
     /// Tells the ledger of a line that a program which goes on with the session would not come to, or not from the line before. It is
     /// read where it stands.
-    pub(crate) fn hangs(&mut self, id: Option<Str<'_>>, parent: Option<Str<'_>>, says: bool, opens: bool, cx: &Cx<'_>) {
+    ///
+    /// `opens`: it is a prompt; of a reply, `reply` is its id.
+    pub(crate) fn hangs<'t>(
+        &mut self,
+        id: Option<Str<'_>>,
+        parent: Option<Str<'_>>,
+        says: bool,
+        opens: bool,
+        reply: impl FnOnce() -> Option<Option<Str<'t>>>,
+        cx: &Cx<'_>,
+    ) {
         let Some(trace) = cx.trace.filter(|_| self.is_main()) else { return };
+        let opens = opens || reply().is_some_and(|id| self.walk.begins_reply(id));
         let (pointer, note) = match self.walk.line(id, parent, says, opens) {
             None => return,
             Some(Odd::NoId) => ("/uuid", NOWHERE),

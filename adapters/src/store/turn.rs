@@ -1,7 +1,7 @@
 //! How the turns of a store end.
 
 use crate::codec::Cx;
-use crate::event::{Block, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage};
+use crate::event::{Block, Cost, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage};
 use crate::ids::hash;
 use crate::json::Str;
 
@@ -19,6 +19,7 @@ pub(crate) struct Turn {
     usage: Usage<'static>,
     /// The tokens of the replies before.
     spent: Option<Usage<'static>>,
+    cost: Cost,
 }
 
 /// What the ledger says of an outcome that was worked out.
@@ -102,6 +103,11 @@ impl Turn {
         }
     }
 
+    /// A reply has cost this.
+    pub(crate) fn cost(&mut self, cost: Option<f64>) {
+        self.cost.add(cost);
+    }
+
     fn add(&mut self, usage: &Usage<'_>, round: Option<u64>) {
         if self.round.is_some() && (round.is_none() || round != self.round) {
             Usage::add(&mut self.spent, &self.usage);
@@ -148,6 +154,8 @@ impl Turn {
             synthetic: true,
             error: error.filter(|_| kind != OutcomeKind::Success),
             usage,
+            cost_usd: turn.cost.said(cx),
+            cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         })
     }

@@ -33,7 +33,7 @@ pub(crate) fn fits(line: &Value, input: bool) {
     static SCHEMAS: OnceLock<[jsonschema::Validator; 2]> = OnceLock::new();
     let schemas = SCHEMAS.get_or_init(|| {
         [false, true].map(|input| {
-            let schema = schema(Dialect::Qwen, input).expect("the RFC has one for each side");
+            let schema = schema(Dialect::Qwen.into(), input).expect("the RFC has one for each side");
             jsonschema::validator_for(&schema).expect("it is a schema")
         })
     });

@@ -6,6 +6,7 @@
 mod change;
 mod deeds;
 mod grants;
+mod inquiry;
 pub(super) mod modes;
 mod open;
 mod questions;
@@ -24,10 +25,11 @@ use words::{Dir, say, tell};
 
 use super::facts::Change;
 use super::rpc;
-use crate::client::{Client, Done, Exchange, Serves, Undone, Wait};
+use crate::client::{Client, Done, Exchange, Inquiry, Serves, Undone, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt};
+use crate::front::Listed;
 use crate::json::{Cursor, Raw, Shape};
 use crate::launch::{Launch, PermissionMode, Program};
 
@@ -37,6 +39,10 @@ pub(super) struct Conversation {
     launch: Launch,
     /// What is known of the program, where it is not any.
     serves: Option<Serves>,
+    /// What is asked, where no session is to be held.
+    inquiry: Option<Inquiry>,
+    /// What was named so far.
+    sessions: Vec<Listed>,
     stage: Stage,
     /// The session's id, as the body of a JSON string.
     session: String,
@@ -120,6 +126,8 @@ impl Conversation {
         Self {
             launch: launch.clone(),
             serves,
+            inquiry: None,
+            sessions: Vec::new(),
             stage: Stage::Begins,
             session: String::new(),
             requests: 0,
@@ -235,8 +243,8 @@ impl Conversation {
             let name = params.get("requestId").map_or("", Raw::as_str);
             return self.taken_back(text, name, exchange);
         }
-        // What comes earlier was said in another process, or is about no session.
-        if self.stage == Stage::Begins || !self.is_ours(params) {
+        // What comes earlier was said in another process, or is about no session; but who asks for it wants nothing else.
+        if self.stage == Stage::Begins && self.inquiry.is_none() || !self.is_ours(params) {
             return;
         }
         let update = params.get("update");
@@ -308,6 +316,15 @@ impl Client for Conversation {
 
     fn args(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn inquire(&mut self, inquiry: Inquiry) -> bool {
+        self.inquiry = Some(inquiry);
+        true
+    }
+
+    fn sessions(&mut self) -> Vec<Listed> {
+        std::mem::take(&mut self.sessions)
     }
 
     fn begin(&mut self, exchange: &mut Exchange) {

@@ -26,11 +26,16 @@ impl Conversation {
                 exchange.notes.push(format!("the agent could not log in: {why}"));
                 self.log_in(&why, exchange);
             }
+            (Asked::List, None) if self.inquiry.is_some() => self.named(result, exchange),
             (Asked::List, None) => self.latest(result, exchange),
             (Asked::List | Asked::Open(_), Some(why)) if code == Some(LOG_IN) => self.log_in(&why, exchange),
             (Asked::List, Some(why)) => self.end(format!("the agent does not say which sessions there are: {why}"), exchange),
             (Asked::Open("session/new"), Some(why)) => self.end(format!("the agent begins no session: {why}"), exchange),
             (Asked::Open(_), Some(why)) => self.not_found(code, &why, exchange),
+            (Asked::Open(_), None) if self.inquiry.is_some() => {
+                tell(Dir::Agents, text, exchange);
+                self.told_all(exchange);
+            }
             (Asked::Open(_), None) => self.opened(text, result, exchange),
             (Asked::Set(change), None) => {
                 self.changed(change);
@@ -97,6 +102,9 @@ impl Conversation {
 
     /// Opens the session that the host wants.
     fn open(&mut self, exchange: &mut Exchange) {
+        if let Some(inquiry) = self.inquiry.clone() {
+            return self.inquire_now(&inquiry, exchange);
+        }
         let (method, session) = match &self.launch.resume {
             Resume::New => ("session/new", None),
             Resume::Session(id) if self.launch.fork && self.can.fork => ("session/fork", Some(id.clone())),

@@ -101,7 +101,12 @@ impl Decoder {
             ..Session::default()
         };
         if !line.is_sidechain {
-            self.kept.hangs(line.id, line.parent, line.message.is_some(), opens_turn, line.reader.cx);
+            let reply = || {
+                let message = line.message.filter(|_| line.kind == "assistant");
+                Some(message?.skip().ok()?.get("id").and_then(Raw::string))
+            };
+            self.kept
+                .hangs(line.id, line.parent, line.message.is_some(), opens_turn, reply, line.reader.cx);
         }
         let mut origin = self.kept.place(origin, facts, line.reader.cx, sink);
         if line.is_sidechain && !self.alone && self.kept.is_main() {

@@ -7,6 +7,8 @@ mod decode;
 mod encode;
 mod fields;
 mod line;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
@@ -49,6 +51,8 @@ pub(super) const STORE: Store = Store {
     subagents: Some("ID/subagents"),
     chain: Some(UUIDS),
     home: Some(HOME),
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDE,
 };
 
 /// The API's own vocabulary, as in the streams; but the lines have members of their own.

@@ -9,6 +9,8 @@ mod encode;
 mod items;
 mod line;
 mod output;
+#[cfg(feature = "schema")]
+mod schema;
 mod view;
 mod write;
 
@@ -50,10 +52,12 @@ const HOME: Home = Home {
 /// What it says of itself. Threads of subagents have files of their own beside it, which say whose they are themselves.
 pub(super) const STORE: Store = Store {
     mode: MODE,
-    fields: super::fields::KNOWN,
+    fields: &[],
     subagents: None,
     chain: None,
     home: Some(HOME),
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDE,
 };
 
 /// The field in which the events of a line keep it.

@@ -8,6 +8,8 @@ mod encode;
 mod fields;
 mod message;
 mod parts;
+#[cfg(feature = "schema")]
+mod schema;
 mod seen;
 
 pub(crate) use decode::Decoder;
@@ -54,6 +56,8 @@ pub(super) const STORE: Store = Store {
     subagents: Some("SESSION"),
     chain: None,
     home: Some(HOME),
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDE,
 };
 
 /// Changes the header; `messages` in it is the conversation anew.

@@ -275,6 +275,8 @@ impl Decoder {
                 let mut part = Part::of(part, &said.cx).ok_or_else(|| said.missing("properties/part"))?;
                 let (stop, usage) = part.finish().ok_or_else(|| said.missing("properties/part/reason"))?;
                 let denied = thread.denied && stop.kind == StopKind::Tools;
+                // Subagents work for the turn, too.
+                self.turn.cost(part.cost());
                 if main {
                     self.turn.reply(&Reply {
                         id: Some(message),

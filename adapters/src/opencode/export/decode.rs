@@ -199,6 +199,7 @@ impl Decoder {
         let error = message.info.get("error").filter(|error| error.shape() == Some(Shape::Object));
         let finish = message.info.get("finish").and_then(Raw::string);
         let tokens = message.info.get("tokens").and_then(usage);
+        let cost = message.info.get("cost").and_then(Raw::f64);
         let id = message.info.text("id", &cx);
         let start = cx.keep(RoundStart {
             id,
@@ -209,6 +210,7 @@ impl Decoder {
             id,
             blocks: bumpalo::collections::Vec::new_in(cx.arena),
             end: None,
+            cost: None,
             denied: false,
         };
         let mut parts = message.parts.into_iter().flat_map(Raw::elements).peekable();
@@ -243,6 +245,7 @@ impl Decoder {
             usage,
             ..Reply::default()
         });
+        self.turn.cost(cost.or(said.cost));
         if said.denied && stop.is_none_or(|stop| stop.kind == StopKind::Tools) {
             self.turn.ends_as(OutcomeKind::Cancelled);
         }

@@ -44,6 +44,8 @@ pub(super) struct Said<'a> {
     pub(super) id: Option<Str<'a>>,
     pub(super) blocks: bumpalo::collections::Vec<'a, Block<'a>>,
     pub(super) end: Option<(Option<Stop<'a>>, Option<Usage<'a>>)>,
+    /// What its rounds have cost.
+    pub(super) cost: Option<f64>,
     /// A call was not allowed.
     pub(super) denied: bool,
 }
@@ -114,6 +116,7 @@ impl<'a> Said<'a> {
     fn finish(&mut self, raw: Raw<'a>, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Option<()> {
         let mut part = message.part(raw, "step-finish")?;
         let (stop, usage) = part.finish()?;
+        self.cost = part.cost().map(|cost| cost + self.cost.unwrap_or(0.0)).or(self.cost);
         self.end = Some((Some(stop), usage));
         let end = message.cx.keep(RoundEnd {
             stop: Some(stop),

@@ -7,6 +7,8 @@ mod decode;
 mod encode;
 mod fields;
 mod message;
+#[cfg(feature = "schema")]
+mod schema;
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +83,8 @@ pub(super) const STORE: Store = Store {
     subagents: None,
     chain: None,
     home: Some(HOME),
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDE,
 };
 
 /// Where a session, or a message, has what is known of it.

@@ -170,7 +170,9 @@ impl Decoder {
             opens_turn,
             ..Session::default()
         };
-        self.kept.hangs(line.id, line.parent, line.message.is_some(), opens_turn, cx);
+        // A line is a whole reply.
+        let reply = || line.kind.is_some_and(|kind| kind.is("assistant")).then_some(None);
+        self.kept.hangs(line.id, line.parent, line.message.is_some(), opens_turn, reply, cx);
         self.kept.place(origin, facts, cx, sink)
     }
 

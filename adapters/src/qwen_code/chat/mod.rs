@@ -6,6 +6,8 @@ mod decode;
 mod encode;
 mod fields;
 mod parts;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
@@ -50,6 +52,8 @@ pub(super) const STORE: Store = Store {
     subagents: Some("../subagents/ID"),
     chain: Some(UUIDS),
     home: Some(HOME),
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDE,
 };
 
 /// Where a result has what the model sees of it.

@@ -1,7 +1,7 @@
 //! What was said in a thread before, as the list of its turns.
 
 use crate::codec::Dialect;
-use crate::event::{Event, Kind, Outcome, OutcomeKind};
+use crate::event::{Event, Kind, Origin, Outcome, OutcomeKind, Session};
 use crate::front::inside::{Tools, speaker};
 use crate::json::{Raw, Str};
 use crate::live::Speaker;
@@ -15,6 +15,8 @@ pub(super) struct History {
     lines: Vec<u8>,
     turns: Vec<String>,
     items: String,
+    /// The id of the prompt that was read last, which is the turn's.
+    turn: Option<String>,
 }
 
 impl History {
@@ -24,11 +26,32 @@ impl History {
             lines: Vec::new(),
             turns: Vec::new(),
             items: String::new(),
+            turn: None,
         }
     }
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
+        if matches!(event.kind, Kind::Prompt(_)) && event.origin.parent.is_none() {
+            self.turn = event.origin.id.map(|id| id.as_escaped().to_owned());
+        }
+        let turn = self.turn.clone();
+        let event = &Event {
+            origin: Origin {
+                turn: turn.as_deref().map(Str::trusted),
+                ..event.origin
+            },
+            ..*event
+        };
         match event.kind {
+            Kind::Session(session) => {
+                // A turn begins with its prompt.
+                let session = Session {
+                    opens_turn: false,
+                    ..*session
+                };
+                let kind = Kind::Session(&session);
+                self.speaker.event(&Event { kind, ..*event }, &mut self.lines);
+            }
             Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_) => return,
             // A file says of no turn that it was stopped: it is one that has no end.
             Kind::Outcome(outcome) if outcome.is_error && outcome.synthetic => {

@@ -34,7 +34,10 @@ pub(super) struct Thread {
     /// Facts that are told of it.
     facts: Facts,
     running: Option<Running>,
+    /// Turns that wait until the one is over that the host does not want any more.
     waiting: VecDeque<Turn>,
+    /// What a request has changed in the middle of a turn, for those behind it.
+    later: Option<Settings>,
     /// What the program inside was asked, by our ids.
     asked: BTreeMap<String, Asked>,
     /// How many turns have begun.
@@ -108,6 +111,7 @@ impl Thread {
             facts,
             running: None,
             waiting: VecDeque::new(),
+            later: None,
             asked: BTreeMap::new(),
             turns: 0,
             launch,
@@ -165,8 +169,9 @@ impl Thread {
 
     /// The settings of a turn: those of the one before it, with what its request changes for itself and those behind it.
     pub(super) fn settings(&self, params: Raw<'_>) -> Result<Settings, Wrong> {
-        let mut settings = match self.waiting.back() {
-            Some(turn) => turn.settings.clone(),
+        let before = self.waiting.back().map(|turn| &turn.settings).or(self.later.as_ref());
+        let mut settings = match before {
+            Some(settings) => settings.clone(),
             None => Settings {
                 policy: self.policy.clone(),
                 model: None,
@@ -233,8 +238,14 @@ impl Thread {
         self.begin(actions);
     }
 
-    /// A turn begins, now or behind the one that runs.
+    /// A turn begins. What is said while one runs is said to that one; what it changes counts from the next one on.
     pub(super) fn start(&mut self, request: &str, id: String, parts: Vec<Part>, settings: Settings, now: i64, actions: &mut Actions) {
+        if let Some(running) = self.running.as_mut().filter(|running| !running.cancelled) {
+            words::answer(request, &format!("{{\"turn\":{}}}", turn_object(&running.id)), actions);
+            running.more.push_back(parts);
+            self.later = Some(settings);
+            return;
+        }
         words::answer(request, &format!("{{\"turn\":{}}}", turn_object(&id)), actions);
         self.waiting.push_back(Turn { id, parts, settings });
         self.next(now, actions);
@@ -247,18 +258,19 @@ impl Thread {
         let Some(Turn { id, parts, settings }) = self.waiting.pop_front() else {
             return;
         };
+        self.later = None;
         self.apply(settings, actions);
         self.turns += 1;
-        self.running = Some(Running::new(id));
+        self.running = Some(Running::new(id.clone()));
         self.facts.updated = now / 1000;
         if let (true, Some(Part::Text(text))) = (self.facts.preview.is_empty(), parts.first()) {
             self.facts.preview = Str::trusted(text).unescape().into_owned();
         }
-        self.hear(&parts, now, actions);
+        self.hear(Some(&id), &parts, now, actions);
     }
 
-    /// What the host says is shown to it, and told the program inside.
-    fn hear(&mut self, parts: &[Part], now: i64, actions: &mut Actions) {
+    /// What the host says is shown to it, and told the program inside: what a turn begins with under the turn's id.
+    fn hear(&mut self, id: Option<&str>, parts: &[Part], now: i64, actions: &mut Actions) {
         Part::with(parts, |content: Content<'_>| {
             let prompt = Prompt {
                 content,
@@ -266,7 +278,9 @@ impl Thread {
             };
             self.show(&event(Kind::Prompt(&prompt)), now, actions);
         });
-        self.inside.prompt(parts, actions);
+        // The program has no commands in texts.
+        let verbatim = matches!(parts.first(), Some(Part::Text(text)) if text.trim_start().starts_with('/'));
+        self.inside.prompt_as(id, parts, verbatim, actions);
     }
 
     /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
@@ -331,7 +345,7 @@ impl Thread {
             running.more.clear();
         } else if let Some(parts) = running.more.pop_front() {
             // An answer is not the end: this is answered next, in the same turn.
-            return self.hear(&parts, now, actions);
+            return self.hear(None, &parts, now, actions);
         }
         self.end(told, *outcome, now, actions);
         self.next(now, actions);
