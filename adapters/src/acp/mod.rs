@@ -55,7 +55,22 @@ pub static VENDOR: Vendor = Vendor {
     logs: Logs {
         arguments_at: "/params/update/rawInput",
         facts: Facts::Usual,
-        usage_at: &["/result/usage", "/params/update/usage", "/msg/result/usage", "/msg/params/update/usage"],
+        usage_at: &[
+            "/result/usage",
+            "/params/update/usage",
+            "/msg/result/usage",
+            "/msg/params/update/usage",
+            "/params/update/_meta/usage",
+            "/msg/params/update/_meta/usage",
+            "/result/_meta/quota/token_count",
+            "/params/update/_meta/quota/token_count",
+            "/msg/result/_meta/quota/token_count",
+            "/msg/params/update/_meta/quota/token_count",
+            "/result/_meta/quota/model_usage/*/token_count",
+            "/params/update/_meta/quota/model_usage/*/token_count",
+            "/msg/result/_meta/quota/model_usage/*/token_count",
+            "/msg/params/update/_meta/quota/model_usage/*/token_count",
+        ],
         ends: Ends::Unsaid,
         ..Logs::USUAL
     },

@@ -408,7 +408,7 @@ impl<'c, 'a> Heard<'c, 'a> {
         if let Some(chain) = chain {
             state.tree.line(event, &chain, *of_subagent, line, report);
         }
-        // What is kept on disk says nothing of turns.
+        // What is kept on disk says nothing of turns, nor do logs that do not end each.
         let has_turns = vendor.logs.ends != Ends::Unsaid && !format.is_store();
         if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
@@ -474,8 +474,8 @@ impl<'c, 'a> Heard<'c, 'a> {
                 let made = !worked_out && (*over || outcome.synthetic || !is_told(outcome, line));
                 let elsewhere = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Other);
                 let well = outcome.kind == OutcomeKind::Success && !outcome.synthetic && !elsewhere;
-                match made || format.is_store() {
-                    // No line says it, or it is told of a file that says nothing else of turns.
+                match made || !has_turns {
+                    // No line says it, or it is told of a log that says nothing else of turns.
                     true => turns.end(report),
                     false => turns.outcome(outcome, &about, line, report),
                 }

@@ -18,3 +18,33 @@ fn what_is_damaged_is_named_and_the_rest_is_read() {
     assert_eq!(lines, [(3, "a"), (5, "invalid")]);
     assert_eq!(summary.lines, 5);
 }
+
+/// A connection of several turns, each with its answer, is sound: whether there is a turn too many nothing says there.
+#[test]
+fn turns_of_a_connection_are_sound() {
+    let turn = |id: u32| {
+        format!(
+            concat!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"session/prompt","params":{{"sessionId":"s","prompt":[{{"type":"text","text":"go"}}]}}}}"#,
+                "\n",
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"done"}}}}}}}}"#,
+                "\n",
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"stopReason":"end_turn"}}}}"#,
+                "\n"
+            ),
+            id = id
+        )
+    };
+    let opened = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#,
+        "\n"
+    );
+    let mut checker = Checker::new("acp".parse().unwrap());
+    checker.feed([opened, &turn(2), &turn(3)].concat().as_bytes());
+    let (findings, summary) = checker.finish();
+    let warned: Vec<_> = findings.iter().filter(|finding| finding.level >= Level::Warning).collect();
+    assert!(warned.is_empty(), "{warned:?}");
+    assert_eq!(summary.outcomes, 2);
+}
