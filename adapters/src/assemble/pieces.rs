@@ -284,6 +284,9 @@ impl Thread {
         if self.blocks[at].shown && (!want.deltas || !self.blocks[at].started || self.blocks[at].closed) {
             return;
         }
+        if want.deltas && self.blocks[at].kind == BlockKind::Call && self.open != Some(at) {
+            self.close_others(origin, desk);
+        }
         let mut block = std::mem::take(&mut self.blocks[at]);
         let waited = std::mem::take(&mut block.wait) != Wait::Nothing;
         self.waiting_calls -= usize::from(waited);
@@ -313,7 +316,7 @@ impl Thread {
                 desk.down.out.tells(fact, kept);
             }
         }
-        if block.kind == BlockKind::Call {
+        if block.kind == BlockKind::Call && !block.shown {
             let text = Str::trusted(&block.body).unescape();
             let (mut quoted, flat);
             let input = match text.trim() {

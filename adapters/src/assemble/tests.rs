@@ -388,3 +388,57 @@ fn what_came_in_pieces_stays_before_what_comes_whole() {
         }
     }
 }
+
+#[test]
+fn blocks_do_not_overlap_where_a_text_follows_a_call_that_came_in_pieces() {
+    let log = r#"
+        {"event":"session","opens_turn":true}
+        {"event":"block_start","index":0,"block":{"type":"call","id":"a","name":"Read"}}
+        {"event":"delta","index":0,"input":"{}"}
+        {"event":"block_stop","index":0}
+        {"event":"block_start","index":1,"block":{"type":"text"}}
+        {"event":"delta","index":1,"text":"be"}
+        {"event":"delta","index":1,"text":"tween"}
+        {"event":"block_stop","index":1}
+        {"event":"block_start","index":2,"block":{"type":"call","id":"b","name":"Read"}}
+        {"event":"delta","index":2,"input":"{}"}
+        {"event":"block_stop","index":2}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let want = Want {
+        snapshots: true,
+        ..Want::DELTAS
+    };
+    let out = assemble(Dialect::AgUi, want, Duties::default(), log);
+    let blocks: Vec<&str> = out.iter().filter(|line| line.starts_with("block_")).map(String::as_str).collect();
+    assert_eq!(
+        blocks,
+        [
+            "block_start index:0 block:{\"type\":\"call\",\"id\":\"a\",\"name\":\"Read\"}",
+            "block_stop index:0",
+            "block_start index:1 block:{\"type\":\"text\"}",
+            "block_stop index:1",
+            "block_start index:2 block:{\"type\":\"call\",\"id\":\"b\",\"name\":\"Read\"}",
+            "block_stop index:2",
+        ],
+        "{out:#?}"
+    );
+}
+
+#[test]
+fn pieces_of_a_round_that_only_the_whole_text_names_are_said_once() {
+    let log = r#"
+        {"event":"session","opens_turn":true}
+        {"event":"reply","round":"m1","blocks":[{"type":"call","id":"never","name":"Read","kind":"read","input":{}}]}
+        {"event":"block_start","index":1,"block":{"type":"text"}}
+        {"event":"delta","index":1,"text":"once"}
+        {"event":"reply","round":"m2","blocks":[{"type":"text","text":"once"}]}
+        {"event":"block_stop","index":1}
+        {"event":"reply","round":"m2","blocks":[{"type":"call","id":"c","name":"Read","kind":"read","input":{}}]}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    for want in [Want::SNAPSHOTS, Want::DELTAS] {
+        let out = assemble(Dialect::Cursor, want, Duties::default(), log);
+        assert_eq!(out.iter().filter(|line| line.contains("once")).count(), 1, "{out:#?}");
+    }
+}

@@ -383,6 +383,20 @@ impl Thread {
         self.settle_to(end, origin, desk);
     }
 
+    /// Something else begins: calls before it whose arguments are whole, and that wait for no result, are said first.
+    fn settle_calls_before(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
+            let block = &self.blocks[at];
+            if block.kind != BlockKind::Call || block.shown {
+                continue;
+            }
+            if block.wait != Wait::Nothing || !block.complete && !is_one_value(&Str::trusted(&block.body).unescape()) {
+                return;
+            }
+            self.settle_block(at, origin, desk);
+        }
+    }
+
     /// Blocks come whole: what came in pieces before them, and is not said again with them, is said first. Calls whose
     /// arguments are still on their way wait.
     fn settle_before(&mut self, again: &[Option<usize>], origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
@@ -522,8 +536,8 @@ impl Thread {
         let id = reply.id.map_or("", Str::as_escaped);
         let named = desk.ids_name_rounds && !id.is_empty();
         let same_id = named && id == self.round.id;
-        if named && !same_id && !self.round.id.is_empty() {
-            // Another round.
+        if named && !same_id && !self.round.id.is_empty() && self.round.declared {
+            // Another round. Pieces of one that nothing began may be the first that is heard of it.
             return known.resize(reply.blocks.len(), None);
         }
         for block in reply.blocks {
@@ -546,6 +560,9 @@ impl Thread {
                 fields: &[],
                 ..*event
             });
+        }
+        if desk.want.deltas && !matches!(start.head, BlockHead::Call { .. }) {
+            self.settle_calls_before(event.origin, desk);
         }
         let at = self.blocks.len();
         let block = self.blocks.fresh();

@@ -118,3 +118,34 @@ fn damaged_lines_tell_nothing() {
         assert_eq!(converted(line, "opencode", "agentglot"), "", "{line}");
     }
 }
+
+#[test]
+fn a_call_whose_result_comes_after_more_was_said_stands_once() {
+    let log = concat!(
+        r#"{"type":"thread.started","thread_id":"t-1"}"#,
+        "\n",
+        r#"{"type":"turn.started"}"#,
+        "\n",
+        r#"{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"sleep 9","aggregated_output":"","exit_code":null,"status":"in_progress"}}"#,
+        "\n",
+        r#"{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"It runs."}}"#,
+        "\n",
+        r#"{"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"never","aggregated_output":"","exit_code":null,"status":"in_progress"}}"#,
+        "\n",
+        r#"{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"sleep 9","aggregated_output":"slept","exit_code":0,"status":"completed"}}"#,
+        "\n",
+        r#"{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"It ran."}}"#,
+        "\n",
+        r#"{"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":1,"output_tokens":3}}"#,
+        "\n",
+    );
+    for to in ["opencode", "opencode:export"] {
+        let out = converted(log, "codex", to);
+        assert_eq!(out.matches(r#""callID":"item_0""#).count(), 1, "{to}: {out}");
+        assert_eq!(out.matches(r#""callID":"item_2""#).count(), 1, "{to}: {out}");
+        assert!(
+            out.contains(r#""status":"completed","input":{"command":"sleep 9""#) && out.contains(r#""status":"running","input":{"command":"never""#),
+            "{to}: {out}"
+        );
+    }
+}

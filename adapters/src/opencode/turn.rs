@@ -16,6 +16,10 @@ use crate::waiting::Waiting;
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     round: Option<Round>,
+    /// Calls that wait for their results, by their ids; one may outlast its round.
+    calls: Waiting<Call>,
+    /// How many calls there were.
+    called: usize,
     /// It was told that it failed.
     failed: bool,
     /// The last text, as the body of a JSON string.
@@ -29,8 +33,6 @@ pub(super) struct Turn {
 /// The round that is being written. That it is over is said when the next one begins: calls have their results before.
 #[derive(Debug, Default)]
 struct Round {
-    /// Calls that wait for their results, by their ids.
-    calls: Waiting<Call>,
     called: bool,
     ended: Option<Ended>,
 }
@@ -226,17 +228,18 @@ impl Encoder {
         let Some(round) = &mut self.turn.round else { return };
         round.called = true;
         let waiting = Call {
-            order: round.calls.len(),
+            order: self.turn.called,
             name: call.name.as_escaped().to_owned(),
             input: call.input.as_str().to_owned(),
         };
-        round.calls.add(call.id.as_escaped(), waiting);
+        self.turn.called += 1;
+        self.turn.calls.add(call.id.as_escaped(), waiting);
     }
 
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.need_round(None, event.origin, out);
         let id = result.call.as_escaped();
-        let held = self.turn.round.as_mut().and_then(|round| round.calls.take(id));
+        let held = self.turn.calls.take(id);
         let called = match (&held, &result.of) {
             // Its result may know better what it is.
             (_, Some(of)) => *of,
@@ -301,10 +304,12 @@ impl Encoder {
     /// Ends the round, if one is open, and with it perhaps the turn.
     pub(super) fn end_round(&mut self, behind: Behind, out: &mut Out) {
         let Some(round) = self.turn.round.take() else { return };
-        let mut held: Vec<(String, Call)> = round.calls.into_all().collect();
-        held.sort_by_key(|(_, call)| call.order);
-        for (id, call) in held {
-            self.tool(&bare(Str::trusted(&id), &call.name, &call.input), None, Origin::default(), out);
+        if behind != Behind::Round {
+            let mut held: Vec<(String, Call)> = std::mem::take(&mut self.turn.calls).into_all().collect();
+            held.sort_by_key(|(_, call)| call.order);
+            for (id, call) in held {
+                self.tool(&bare(Str::trusted(&id), &call.name, &call.input), None, Origin::default(), out);
+            }
         }
         let Some(Ended { stop, usage }) = round.ended else { return };
         // One that broke off has no end.
