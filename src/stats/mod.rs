@@ -164,6 +164,7 @@ impl Counter {
     }
 
     /// Counts a turn of a log that is called `log`.
+    #[cfg(all(unix, feature = "agent"))]
     pub(crate) fn turn(&mut self, turn: &Turn, agent: &str, log: &str) {
         self.ended(turn, Work::default(), agent, log);
     }

@@ -39,16 +39,6 @@ struct Call {
     runs: bool,
 }
 
-/// Which calls are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// Those whose arguments are known. Of calls that run beside each other each may say its arguments later than that it has none.
-    Whole,
-    /// Those, and those that run and have said that they have none: something is said behind them.
-    Begun,
-    All,
-}
-
 /// What was known of a call before a message spoke of it.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -412,17 +402,12 @@ fn shown_text(part: Raw<'_>) -> Option<Str<'_>> {
 }
 
 impl Decoder {
-    /// Tells these of the calls that were spoken of and not told.
-    pub(super) fn tell_calls<'a>(&mut self, which: Which, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+    /// Tells the calls that were spoken of and not told: those whose arguments are known, or all.
+    pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for at in 0..self.calls.all.len() {
             let call = &self.calls.all[at];
-            let is_whole = call.input.len() > 2;
-            let tells = match which {
-                Which::All => true,
-                Which::Begun => is_whole || call.runs && !call.input.is_empty(),
-                Which::Whole => is_whole,
-            };
-            if !call.told && tells {
+            // One that runs and has said that it has none waits no longer than until something else is spoken of: calls keep their order.
+            if !call.told && (all || call.input.len() > 2 || call.runs && !call.input.is_empty()) {
                 let id = Str::trusted(cx.arena.alloc_str(&call.id));
                 let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
                 let origin = Origin { parent, ..self.origin(cx) };
@@ -431,13 +416,13 @@ impl Decoder {
         }
     }
 
-    /// A message speaks of this call: tells the others that are whole.
+    /// The same, but for the call that a message speaks of.
     pub(super) fn tell_calls_but<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let Some(own) = self.calls.find(id) else {
-            return self.tell_calls(Which::Whole, cx, sink);
+            return self.tell_calls(false, cx, sink);
         };
         let told = std::mem::replace(&mut self.calls.all[own].told, true);
-        self.tell_calls(Which::Whole, cx, sink);
+        self.tell_calls(false, cx, sink);
         self.calls.all[own].told = told;
     }
 

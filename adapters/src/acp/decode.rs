@@ -1,7 +1,7 @@
 //! Messages to events: who says one, and what it is.
 
 use super::answers::{Asked, Method, Question};
-use super::calls::{Calls, Which};
+use super::calls::Calls;
 use super::facts::{Known, declared};
 use super::fields::knows;
 use super::{PARAMS, RECORDED, TOOL_CALL};
@@ -110,7 +110,7 @@ impl Decode for Decoder {
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.tell_calls(Which::All, cx, sink);
+        self.tell_calls(true, cx, sink);
         self.end_replayed(cx, sink);
     }
 
@@ -349,7 +349,7 @@ impl Decoder {
             return Err(line.missing("params/prompt"));
         };
         let origin = self.origin_of(&line);
-        self.tell_calls(Which::All, &cx, sink);
+        self.tell_calls(true, &cx, sink);
         self.end_block(origin, sink);
         self.end_replayed(&cx, sink);
         self.turn = Turn::default();

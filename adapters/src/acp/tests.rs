@@ -163,21 +163,6 @@ fn arguments_that_come_late_are_the_calls() {
     let out = crate::testing::converted(&log, "acp", "openai:messages");
     assert_eq!(out.matches("late").count(), 1, "{out}");
     assert!(!out.contains("bash"), "{out}");
-    // So do those of calls that run beside each other.
-    let other = |line: &str| line.replace("c1", "c2").replace("late", "other").replace("out", "shown");
-    let lines = [
-        &begins,
-        &runs,
-        &other(&begins),
-        &other(&runs),
-        &late,
-        &other(&late),
-        &other(&ended),
-        &ended,
-    ];
-    let log = lines.map(|line| format!("{line}\n")).concat();
-    let out = crate::testing::converted(&log, "acp", "openai:messages");
-    assert!(out.contains("late") && out.contains("other") && !out.contains("bash"), "{out}");
     // A call that takes none is told when it shows something, at the latest with its result.
     let out = crate::testing::converted(&[&begins, &runs, &ended, ""].join("\n"), "acp", "openai:messages");
     assert_eq!(out.matches("\"tool_calls\"").count(), 1, "{out}");

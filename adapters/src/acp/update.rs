@@ -2,7 +2,7 @@
 
 use super::UPDATE;
 use super::answers::{Ends, read_usage};
-use super::calls::{Step, Which};
+use super::calls::Step;
 use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
 use crate::blocks::api_error;
@@ -238,7 +238,7 @@ impl Decoder {
                 block => Content::Blocks(cx.list(&[block])),
             },
         };
-        self.tell_calls(Which::All, &cx, sink);
+        self.tell_calls(true, &cx, sink);
         self.end_block(origin, sink);
         if self.turns == 0 {
             // Pieces of what the user says are of one turn, until the agent says something.
@@ -419,7 +419,7 @@ impl Decoder {
     /// Something is said behind what was said of calls so far.
     fn begin_said<'a>(&mut self, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         if origin.parent.is_none() {
-            self.tell_calls(Which::Begun, cx, sink);
+            self.tell_calls(false, cx, sink);
         }
         self.turn.said = true;
     }
