@@ -278,6 +278,20 @@ impl Thread {
         None
     }
 
+    /// Something else begins: calls before it whose arguments are whole, and that wait for no result, are said first.
+    pub(super) fn settle_calls_before(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
+            let block = &self.blocks[at];
+            if block.kind != BlockKind::Call || block.shown {
+                continue;
+            }
+            if block.wait != Wait::Nothing || !block.complete && !is_one_value(&Str::trusted(&block.body).unescape()) {
+                return;
+            }
+            self.settle_block(at, origin, desk);
+        }
+    }
+
     /// Brings one held block to its end: its call, its snapshot, its stop.
     pub(super) fn settle_block(&mut self, at: usize, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         let want = desk.want;

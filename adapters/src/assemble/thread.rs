@@ -383,20 +383,6 @@ impl Thread {
         self.settle_to(end, origin, desk);
     }
 
-    /// Something else begins: calls before it whose arguments are whole, and that wait for no result, are said first.
-    fn settle_calls_before(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
-            let block = &self.blocks[at];
-            if block.kind != BlockKind::Call || block.shown {
-                continue;
-            }
-            if block.wait != Wait::Nothing || !block.complete && !is_one_value(&Str::trusted(&block.body).unescape()) {
-                return;
-            }
-            self.settle_block(at, origin, desk);
-        }
-    }
-
     /// Blocks come whole: what came in pieces before them, and is not said again with them, is said first. Calls whose
     /// arguments are still on their way wait.
     fn settle_before(&mut self, again: &[Option<usize>], origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {

@@ -1,4 +1,5 @@
-use crate::codec::Cx;
+use bumpalo::Bump;
+
 use crate::json::Raw;
 
 /// Tokens used. Each number is what the source said or what was worked out from it; absent is absent, never zero.
@@ -43,8 +44,8 @@ impl Cost {
     }
 
     /// The same, as a line would say it.
-    pub(crate) fn said<'a>(self, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        Some(Raw::trusted(cx.arena.alloc_str(&self.text()?)))
+    pub(crate) fn said(self, arena: &Bump) -> Option<Raw<'_>> {
+        Some(Raw::trusted(arena.alloc_str(&self.text()?)))
     }
 }
 

@@ -230,7 +230,7 @@ impl Decoder {
             error: message.or(Some(name)),
             word: error.text("name", &cx),
             usage: self.turn.usage(),
-            cost_usd: self.turn.cost.said(&cx),
+            cost_usd: self.turn.cost.said(cx.arena),
             cost_scope: Scope::Turn,
             ..Outcome::new(why(name))
         });
@@ -259,7 +259,7 @@ impl Decoder {
         let outcome = cx.keep(Outcome {
             word: line.members.text("reason", &cx).or(Some(word)),
             usage: self.turn.usage(),
-            cost_usd: self.turn.cost.said(&cx),
+            cost_usd: self.turn.cost.said(cx.arena),
             cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         });
@@ -295,7 +295,7 @@ impl Decoder {
         let outcome = cx.keep(Outcome {
             synthetic: true,
             usage: turn.usage(),
-            cost_usd: turn.cost.said(cx),
+            cost_usd: turn.cost.said(cx.arena),
             cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         });

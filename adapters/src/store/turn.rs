@@ -154,7 +154,7 @@ impl Turn {
             synthetic: true,
             error: error.filter(|_| kind != OutcomeKind::Success),
             usage,
-            cost_usd: turn.cost.said(cx),
+            cost_usd: turn.cost.said(cx.arena),
             cost_scope: Scope::Turn,
             ..Outcome::new(kind)
         })
