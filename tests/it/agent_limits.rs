@@ -459,7 +459,7 @@ fn a_prompt_without_end_is_refused_in_words() {
             "{what}: {words}"
         );
         assert!(peak < 150 + 3 * (most >> 20), "{what}: {peak} MiB");
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(180), "{what}: {:?}", begun.elapsed());
         assert!(play.server.asked().is_empty(), "{what}");
     }
     let end = play.one("claude", &["--output-format", "json", "-p"], &"x".repeat(100_000));

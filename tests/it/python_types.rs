@@ -40,8 +40,20 @@ fn the_official_python_packages_read_what_we_write() {
             failed.push_str(&format!("{script} on {target} {extra:?}:\n{}", text(&output)));
         }
     }
-    for dialect in ["claude", "qwen", "qwen-code", "tricode", "cursor", "gemini", "agentglot"] {
-        let schema = scratch.path().join(format!("{dialect}.json"));
+    for dialect in [
+        "claude",
+        "claude:transcript",
+        "qwen",
+        "qwen-code",
+        "qwen-code:chat",
+        "tricode",
+        "cursor",
+        "codex:rollout",
+        "gemini",
+        "gemini:chat",
+        "agentglot",
+    ] {
+        let schema = scratch.path().join(format!("{}.json", dialect.replace(':', "-")));
         let written = Command::new(env!("CARGO_BIN_EXE_agentglot"))
             .args(["schema", "--dialect", dialect])
             .output()
@@ -51,7 +63,7 @@ fn the_official_python_packages_read_what_we_write() {
         logs.extend(convert_goldens(
             dialect.parse().unwrap(),
             &[],
-            &scratch.path().join(format!("written-{dialect}")),
+            &scratch.path().join(format!("written-{}", dialect.replace(':', "-"))),
         ));
         let output = Command::new(&python)
             .arg(root().join("tests/python/check_schema.py"))
@@ -66,13 +78,17 @@ fn the_official_python_packages_read_what_we_write() {
     assert!(failed.is_empty(), "{failed}");
 }
 
-/// What agents of a dialect wrote, and what is written for them, one object a line.
+/// What agents of a dialect wrote, and what is written for them, one object a line; of a store, its files.
 fn goldens_of(dialect: &str) -> Vec<PathBuf> {
+    let wanted: Format = dialect.parse().unwrap();
     let manifest: toml::Table = std::fs::read_to_string(root().join("golden/MANIFEST.toml")).unwrap().parse().unwrap();
     let entries = manifest["file"].as_array().unwrap().iter();
     let entries = entries.filter(|entry| entry["side"].as_str() == Some("agent"));
     let entries = entries.filter(|entry| !entry.get("hostile").and_then(toml::Value::as_bool).unwrap_or(false));
-    let of_dialect = entries.filter(|entry| entry["dialect"].as_str().is_some_and(|name| name.split(':').next() == Some(dialect)));
+    let of_dialect = entries.filter(|entry| {
+        let format: Format = entry["dialect"].as_str().unwrap().parse().unwrap();
+        format == wanted || format.dialect == wanted.dialect && !format.is_store() && !wanted.is_store()
+    });
     let paths = of_dialect.filter_map(|entry| entry["path"].as_str());
     let mut logs: Vec<PathBuf> = paths
         .filter(|path| path.ends_with(".jsonl"))
