@@ -58,11 +58,6 @@ impl Tokens {
         *self == Self::default()
     }
 
-    /// All together.
-    pub const fn total(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write + self.output
-    }
-
     /// Adds others.
     pub const fn add(&mut self, other: &Self) {
         self.input += other.input;

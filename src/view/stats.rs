@@ -194,7 +194,7 @@ fn charts(page: &mut String, by: By, sums: &BTreeMap<String, Sum>) {
     match by {
         By::Day | By::Week => drop(all.drain(..hidden)),
         By::Tool => all.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.calls)),
-        _ => all.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.tokens.total())),
+        _ => all.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.tokens.all())),
     }
     all.truncate(BARS);
     let word = by.word();
