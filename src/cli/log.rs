@@ -16,9 +16,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::io::clean;
 use crate::io::journal::Journal;
 use crate::io::no_link;
+use crate::io::{Log, clean};
 use crate::status::Failure;
 
 /// What a host wants of it.
@@ -89,7 +89,7 @@ pub(super) fn begin(verbose: u8, wish: &Wish) -> Result<(), Failure> {
         lines.with_filter(ours(LevelFilter::DEBUG))
     });
     let lines = wanted.map(|targets| {
-        let lines = tracing_subscriber::fmt::layer().with_writer(Discreet(std::io::stderr)).with_ansi(false);
+        let lines = tracing_subscriber::fmt::layer().with_writer(Discreet(|| Log)).with_ansi(false);
         lines.without_time().with_filter(targets)
     });
     tracing_subscriber::registry().with(stream).with(debug).with(lines).init();
@@ -98,7 +98,7 @@ pub(super) fn begin(verbose: u8, wish: &Wish) -> Result<(), Failure> {
 
 fn writer(debug: &Debug) -> Result<BoxMakeWriter, Failure> {
     match debug {
-        Debug::Stderr => Ok(BoxMakeWriter::new(std::io::stderr)),
+        Debug::Stderr => Ok(BoxMakeWriter::new(|| Log)),
         Debug::File(path) => {
             let file = no_link(path).and_then(|()| File::options().create(true).append(true).open(path));
             let file = file.map_err(|error| Failure::Write {

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -33,7 +34,7 @@ impl Console {
 
     /// With a bar for `bytes` of input, if stderr is a terminal and the work is worth it.
     pub fn with_bar(bytes: u64) -> Self {
-        if bytes < Self::WORTH_A_BAR || !std::io::stderr().is_terminal() {
+        if bytes < Self::WORTH_A_BAR || !io::stderr().is_terminal() {
             return Self::plain();
         }
         let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr_with_hz(8));
@@ -62,13 +63,13 @@ impl Console {
             return;
         }
         let text = clean(text);
-        let text = if std::io::stderr().is_terminal() {
+        let text = if io::stderr().is_terminal() {
             visible(&text).into_owned().into()
         } else {
             text
         };
         let write = || {
-            let _ = std::io::stderr().lock().write_all(text.as_bytes());
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         };
         if self.bar.is_hidden() { write() } else { self.bar.suspend(write) }
     }
@@ -77,6 +78,59 @@ impl Console {
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Standard error, for our log: what is drawn on the same terminal writes its lines as long as there is a [`HeldLog`].
+#[derive(Clone, Copy, Debug)]
+pub struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *held() {
+            Some(held) if held.len() < HeldLog::MOST => held.extend_from_slice(bytes),
+            _ => io::stderr().lock().write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Keeps our log from a terminal that something is drawn on, as long as it lives.
+#[derive(Debug)]
+pub struct HeldLog(());
+
+impl HeldLog {
+    /// No more is kept: where nobody takes it, it is written all the same.
+    const MOST: usize = 1 << 20;
+
+    /// From now on.
+    pub fn begin() -> Self {
+        held().get_or_insert_default();
+        Self(())
+    }
+
+    /// What the log has said since it was asked last.
+    pub fn take(&self) -> Vec<u8> {
+        held().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl Drop for HeldLog {
+    fn drop(&mut self) {
+        if let Some(rest) = held().take() {
+            // When stderr cannot be written there is nobody left to tell.
+            let _ = io::stderr().lock().write_all(&rest);
+        }
+    }
+}
+
+fn held() -> MutexGuard<'static, Option<Vec<u8>>> {
+    static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+    // Nothing that holds it can panic in between.
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A text without secrets: ours, and what looks like one. Where no agent can live there are none.

@@ -13,7 +13,7 @@ mod tables;
 mod target;
 
 pub use ahead::{Piece, Pieces};
-pub use console::{Console, visible};
+pub use console::{Console, HeldLog, Log, visible};
 pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
 pub use joined::Joined;

@@ -5,6 +5,7 @@ mod rows;
 mod sheet;
 
 use std::fmt;
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::row::{Row, State, What};
 use super::words::{first_line, shown};
 use super::{Look, Page, Pick, TextPage, Walk, fitted};
-use crate::io::{clean, visible};
+use crate::io::{HeldLog, clean, visible};
 use rows::Rows;
 use sheet::Sheet;
 
@@ -39,6 +40,8 @@ pub struct LivePage {
     /// What was typed of an answer so far.
     typed: Vec<u8>,
     stopping: bool,
+    /// Our log, where it goes to the same terminal.
+    log: Option<HeldLog>,
 }
 
 /// What a person answers to a question for permission.
@@ -103,6 +106,7 @@ impl LivePage {
             held: Vec::new(),
             typed: Vec::new(),
             stopping: false,
+            log: std::io::stderr().is_terminal().then(HeldLog::begin),
         }
     }
 
@@ -111,6 +115,9 @@ impl LivePage {
         self.turns.now(millis);
         for line in String::from_utf8_lossy(lines).split_inclusive('\n') {
             self.line(line);
+        }
+        if let Some(log) = self.log.as_ref().filter(|_| self.question.is_none()) {
+            self.above(visible(&String::from_utf8_lossy(&log.take())).as_bytes());
         }
     }
 
@@ -208,6 +215,7 @@ impl LivePage {
         self.turns.finish();
         self.show();
         self.quiet();
+        self.log = None;
     }
 
     /// Takes what is to be written to the terminal.

@@ -201,6 +201,24 @@ fn ctrl_c_at_a_question_is_no_permission() {
 }
 
 #[test]
+fn our_log_stands_above_the_spinner() {
+    let slow = Answer::steps(vec![Step::Pause(300), text("First.")]);
+    let play = play(vec![Answer::calls(&[shell("sleep 0.3; echo out")]), slow]);
+    let mut command = play.command("cursor", &["-p", "--force", "go"]);
+    command.env("AGENTGLOT_LOG", "trace");
+    let mut terminal = Terminal::run(command, 200);
+    assert!(terminal.ends().success(), "{}", terminal.screen());
+    let screen = terminal.screen();
+    let levels = ["TRACE ", "DEBUG ", " INFO "];
+    let lines: Vec<&str> = screen.lines().filter(|line| levels.iter().any(|level| line.contains(level))).collect();
+    assert!(!lines.is_empty(), "{screen}");
+    for line in lines {
+        assert!(levels.iter().any(|level| line.starts_with(level)), "{line}\n--\n{screen}");
+    }
+    is_quiet(&terminal);
+}
+
+#[test]
 fn nothing_that_is_said_controls_the_terminal() {
     let evil = "before\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[?1049h\u{202e}behind";
     let calls = Answer::calls(&[shell(&format!("printf '%s' '{evil}'"))]);
