@@ -145,6 +145,49 @@ fn what_is_shown_of_a_long_turn_is_let_go() {
     }
 }
 
+/// What comes behind a call whose result does not come is shown all the same, and what was shown is not held.
+#[test]
+fn a_call_without_a_result_holds_nothing_back() {
+    let mut log =
+        String::from(r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","tools":[],"claude_code_version":"2.1.0"}"#);
+    let call = |n: u32| {
+        format!(
+            "\n{{\"type\":\"assistant\",\"message\":{{\"id\":\"m{n}\",\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{n}\",\"name\":\"Bash\",\"input\":{{\"command\":\"ls {n}\"}}}}]}},\"session_id\":\"s\"}}"
+        )
+    };
+    let result = |n: u32| {
+        format!(
+            "\n{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t{n}\",\"content\":\"a{n}.txt\"}}]}},\"session_id\":\"s\"}}"
+        )
+    };
+    log.push_str(&call(0));
+    for n in 1..1000 {
+        log.push_str(&call(n));
+        log.push_str(&result(n));
+    }
+    log.push_str(&result(0));
+    log.push('\n');
+    let mut turns = Joined::alone(Pieces(log.as_bytes(), 500), Source::Auto, "log");
+    let (mut out, mut most) = (Vec::new(), 0);
+    let pick = Pick::default();
+    let mut page = TextPage::new(&mut out, LOOK);
+    let mut walk = super::Walk::new(&pick);
+    while let Some(step) = turns.step() {
+        if let Some(turn) = step.unwrap() {
+            walk.turn(turn, &mut page).unwrap();
+        } else if let Some(turn) = turns.going_on() {
+            walk.going_on(turn, &mut page).unwrap();
+            most = most.max(turn.thread.rounds.len());
+        }
+    }
+    assert!(most < 300, "{most} replies were held");
+    let text = String::from_utf8(out).unwrap();
+    let at = |said: &str| text.find(said).unwrap_or_else(|| panic!("no {said:?} in {text}"));
+    assert!(at("Bash ls 0  no result\n") < at("Bash ls 1\n") && at(" a999.txt") < at(" a0.txt"));
+    // The late one names its tool.
+    assert!(text[at("a999.txt")..].contains("Bash"));
+}
+
 #[test]
 fn what_is_read_at_a_time_changes_nothing() {
     for name in VIEWS {

@@ -169,6 +169,7 @@ impl<'p> Walk<'p> {
             self.asides(turn, page)?;
             let Some(at) = &mut self.at else { return Ok(()) };
             let rounds = turn.thread.rounds.len();
+            let waits = !ended && turn.waits_for(at.round);
             let Some(round) = turn.thread.rounds.get_mut(at.round) else {
                 return Ok(());
             };
@@ -177,7 +178,7 @@ impl<'p> Walk<'p> {
                 return Ok(());
             }
             match round.blocks.get_mut(at.block) {
-                Some(Block::Call(call)) if !ended && call.result.is_none() => return Ok(()),
+                Some(Block::Call(call)) if waits && call.result.is_none() => return Ok(()),
                 Some(block) => {
                     at.block += 1;
                     let block = std::mem::replace(block, Block::Text(String::new()));

@@ -163,3 +163,49 @@ fn what_was_thought_counts_as_written() {
         assert!(total.reasoning > 0 && total.output > total.reasoning, "{name}: {total:?}");
     }
 }
+
+/// A turn is not held for a call whose result never comes, and one that comes late is counted once.
+#[test]
+fn a_call_without_a_result_holds_nothing() {
+    let call = |n: u32| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m{n}","role":"assistant","model":"m","content":[{{"type":"tool_use","id":"t{n}","name":"Bash","input":{{}}}}],"usage":{{"input_tokens":3,"output_tokens":2}}}},"session_id":"s"}}"#
+        )
+    };
+    let result = |n: u32, is_error: bool| {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{n}","content":"a","is_error":{is_error}}}]}},"session_id":"s"}}"#
+        )
+    };
+    let mut lines = vec![
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","tools":[],"claude_code_version":"2.1.0"}"#.to_owned(),
+        call(0),
+        call(1),
+    ];
+    for n in 2..1000 {
+        lines.extend([call(n), result(n, false)]);
+    }
+    // That of the first never does.
+    lines.push(result(1, true));
+    let log = lines.join("\n") + "\n";
+    let mut turns = Joined::alone(log.as_bytes(), Source::Auto, "log");
+    let (mut work, mut seen, mut most) = (Work::default(), Seen::default(), 0);
+    while let Some(step) = turns.step() {
+        match step.unwrap() {
+            Some(turn) => work.end(&turn, &mut seen),
+            None => {
+                if let Some(turn) = turns.going_on() {
+                    work.settle(turn, &mut seen);
+                    most = most.max(turn.thread.rounds.len());
+                }
+            }
+        }
+    }
+    assert!(most < 600, "{most} replies were held");
+    let total = counted(By::Tool, &[&log]);
+    let bash = &total.sums().0["Bash"];
+    assert_eq!(
+        (bash.calls, bash.failed, total.total.rounds, total.total.tokens.input),
+        (1000, 1, 1000, 3000)
+    );
+}

@@ -27,6 +27,8 @@ pub(super) struct Work {
     text: u64,
     /// The first prompt.
     prompt: Option<u64>,
+    /// Calls that are counted and whose results may still come.
+    open: HashSet<u64>,
 }
 
 /// What was used, by the model that answered, if that is known.
@@ -61,20 +63,21 @@ pub(super) struct Seen {
 impl Work {
     /// Takes the replies of a turn that goes on to which nothing more belongs, and lets them go.
     pub(super) fn settle(&mut self, turn: &mut Turn, seen: &mut Seen) {
-        let rounds = &turn.thread.rounds;
-        let is_settled = |round: &&Round| {
-            round
-                .blocks
-                .iter()
-                .all(|block| !matches!(block, Block::Call(call) if call.result.is_none()))
-        };
-        let settled = rounds[..rounds.len().saturating_sub(1)].iter().take_while(is_settled).count();
+        let last = turn.thread.rounds.len().saturating_sub(1);
+        let settled = (0..last).take_while(|round| !turn.waits_for(*round)).count();
         if settled == 0 {
             return;
         }
         self.prompt(turn, seen);
         for round in &turn.thread.rounds[..settled] {
             self.round(round, seen);
+            for block in &round.blocks {
+                if let Block::Call(call) = block
+                    && call.result.is_none()
+                {
+                    self.open.insert(seen.hash(&call.id));
+                }
+            }
         }
         let asides = turn.asides.iter().take_while(|aside| aside.round < settled).count();
         turn.let_go(settled, asides);
@@ -121,7 +124,7 @@ impl Work {
             }
         }
         if is_new {
-            add(&mut self.main, round);
+            add(&mut self.main, round, |call| self.open.remove(&seen.hash(&call.id)));
         }
         self.within(round, seen);
     }
@@ -147,7 +150,7 @@ impl Work {
     ) {
         for round in rounds {
             if round.id.as_ref().is_none_or(|id| seen.insert(("reply", id))) {
-                add(&mut self.subagents, round);
+                add(&mut self.subagents, round, |_| false);
             }
             self.within(round, seen);
         }
@@ -167,8 +170,8 @@ impl Seen {
     }
 }
 
-/// Counts a reply that was not counted before.
-fn add(models: &mut Models, round: &Round) {
+/// Counts a reply that was not counted before, but not the calls again that were.
+fn add(models: &mut Models, round: &Round, mut was_counted: impl FnMut(&Call) -> bool) {
     if !models.contains_key(&round.model) {
         models.insert(round.model.clone(), Used::default());
     }
@@ -185,7 +188,7 @@ fn add(models: &mut Models, round: &Round) {
             used.calls.insert(call.name.clone(), Calls::default());
         }
         let calls = used.calls.get_mut(&call.name).expect("it was there, or has just been put there");
-        calls.calls += 1;
+        calls.calls += u64::from(!was_counted(call));
         calls.failed += u64::from(call.result.as_ref().is_some_and(|result| result.status != ResultStatus::Success));
         calls.ms += took(call).unwrap_or(0);
     }

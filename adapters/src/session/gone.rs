@@ -1,6 +1,6 @@
 //! What was let go of a turn that goes on.
 
-use super::{AsideKind, Turn};
+use super::{AsideKind, Block, Turn};
 use crate::events::{Kind, Usage};
 
 /// What is still known of it.
@@ -14,7 +14,18 @@ pub(super) struct Gone {
     pub(super) fatal: Option<String>,
 }
 
+/// So many replies later nobody waits for the result of a call any more.
+const PATIENCE: usize = 256;
+
 impl Turn {
+    /// Whether a call of that round of the main thread, counted from 0, has no result and is worth waiting for: the result of most calls is
+    /// there before the next reply, that of some never comes.
+    pub fn waits_for(&self, round: usize) -> bool {
+        let rounds = &self.thread.rounds;
+        let is_open = |block: &Block| matches!(block, Block::Call(call) if call.result.is_none());
+        rounds.len() - round.min(rounds.len()) <= PATIENCE && rounds.get(round).is_some_and(|round| round.blocks.iter().any(is_open))
+    }
+
     /// Lets the first rounds of the main thread go, with the first asides and what they stand for; the rounds that asides name are
     /// counted from the ones that are left. The last round stays: more may belong to it. Who has shown what is settled of a turn need not
     /// hold it; tokens and outcome are in the end what they would have been.
