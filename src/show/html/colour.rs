@@ -1,5 +1,6 @@
 //! Colours of code: the grammars are Sublime Text's. How much is coloured is bounded, for it takes longer than all the rest.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
@@ -11,8 +12,8 @@ use super::markup::text;
 const PIECE: usize = 24 << 10;
 /// A line that is longer ends the colours of its piece.
 const LINE: usize = 1 << 10;
-/// So much code of a page has colours.
-const ALL: usize = 384 << 10;
+/// So much code of a page has colours, not counting lines that come again.
+const ALL: usize = 192 << 10;
 
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
@@ -45,13 +46,26 @@ static KINDS: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
 /// Gives code its colours.
 #[derive(Debug, Default)]
 pub(super) struct Colours {
-    /// So much has been given.
+    /// So much was looked at.
     given: usize,
+    /// The lines that were looked at. Agents read a file, change it and read it again.
+    known: HashMap<String, Vec<Known>>,
 }
+
+/// What a line is in one state.
+#[derive(Debug)]
+struct Known {
+    before: State,
+    /// Where each piece ends, and its class.
+    pieces: Vec<(usize, &'static str)>,
+    after: Option<State>,
+}
+
+type State = (ParseState, ScopeStack);
 
 /// A text in a language, line by line.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Painter(Option<(ParseState, ScopeStack)>);
+pub(super) struct Painter(Option<State>);
 
 impl Colours {
     /// Puts code on the page.
@@ -67,48 +81,76 @@ impl Colours {
 
     /// The beginning of so much code in a language that is put there line by line.
     pub(super) fn begin(&mut self, language: &str, size: usize) -> Painter {
-        if language.is_empty() || size > PIECE || self.given + size > ALL {
+        if language.is_empty() || size > PIECE || self.given >= ALL {
             return Painter(None);
         }
-        let Some(language) = find(language) else { return Painter(None) };
-        self.given += size;
-        Painter(Some((ParseState::new(language), ScopeStack::new())))
+        Painter(find(language).map(|language| (ParseState::new(language), ScopeStack::new())))
+    }
+
+    /// What a line is in that state.
+    fn line(&mut self, line: &str, state: &State) -> &Known {
+        let is_new = !self.known.contains_key(line);
+        let known = if is_new {
+            self.known.entry(line.to_owned()).or_default()
+        } else {
+            self.known.get_mut(line).expect("it is there")
+        };
+        let at = known.iter().position(|known| known.before == *state).unwrap_or_else(|| {
+            self.given += line.len() + 1;
+            known.push(Known::new(line, state.clone()));
+            known.len() - 1
+        });
+        &known[at]
     }
 }
 
 impl Painter {
     /// Puts a line on the page.
-    pub(super) fn line(&mut self, page: &mut String, line: &str, _: &Colours) {
-        if line.len() > LINE {
-            self.0 = None;
-        }
-        let Some((state, scopes)) = &mut self.0 else { return text(page, line) };
-        let Ok(changes) = state.parse_line(&format!("{line}\n"), &LANGUAGES) else {
-            self.0 = None;
+    pub(super) fn line(&mut self, page: &mut String, line: &str, colours: &mut Colours) {
+        let Some(state) = self.0.take().filter(|_| line.len() <= LINE) else {
             return text(page, line);
         };
-        // What has the same colour stands in one element.
-        let (mut from, mut done, mut class) = (0, 0, "");
+        let known = colours.line(line, &state);
+        let mut from = 0;
+        for (end, class) in &known.pieces {
+            paint(page, &line[from..*end], class);
+            from = *end;
+        }
+        text(page, &line[from..]);
+        self.0.clone_from(&known.after);
+    }
+}
+
+impl Known {
+    /// A line that was not met in that state. What the grammar cannot read has no colours from there on.
+    fn new(line: &str, before: State) -> Self {
+        let mut known = Self {
+            before,
+            pieces: Vec::new(),
+            after: None,
+        };
+        let (mut state, mut scopes) = known.before.clone();
+        let Ok(changes) = state.parse_line(&format!("{line}\n"), &LANGUAGES) else {
+            return known;
+        };
         for (at, change) in changes {
-            let at = at.min(line.len());
-            let next = class_of(scopes);
-            if at > done && next != class {
-                paint(page, &line[from..done], class);
-                (from, class) = (done, next);
-            }
-            done = at;
+            known.piece(at.min(line.len()), class_of(&scopes));
             if scopes.apply(&change).is_err() {
-                self.0 = None;
-                paint(page, &line[from..done], class);
-                return text(page, &line[done..]);
+                return known;
             }
         }
-        let last = class_of(scopes);
-        if last == class {
-            done = from;
+        known.piece(line.len(), class_of(&scopes));
+        known.after = Some((state, scopes));
+        known
+    }
+
+    /// What has the same colour stands in one element.
+    fn piece(&mut self, end: usize, class: &'static str) {
+        match self.pieces.last_mut() {
+            Some((last, of)) if *of == class => *last = end,
+            last if last.as_ref().map_or(0, |(last, _)| *last) == end => {}
+            _ => self.pieces.push((end, class)),
         }
-        paint(page, &line[from..done], class);
-        paint(page, &line[done..], last);
     }
 }
 
@@ -166,12 +208,28 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_comes_again_is_known() {
+        let code = "let a = 1;\n/* let a = 1;\nlet a = 1;\n*/ let a = 1;\n";
+        let (mut colours, mut once, mut twice) = (Colours::default(), String::new(), String::new());
+        colours.put(&mut once, "rs", code);
+        let given = colours.given;
+        colours.put(&mut twice, "rs", code);
+        assert_eq!((&twice, colours.given), (&once, given));
+        // The same line is another one in a comment.
+        assert_eq!(once.matches("<span class=\"k\">let</span>").count(), 2, "{once}");
+        assert!(once.contains("\n<span class=\"c\">let a = 1;</span>\n"), "{once}");
+    }
+
+    #[test]
     fn what_is_too_much_has_none() {
         let line = "let a = 1;\n";
         assert!(coloured("rs", &line.repeat(10)).contains("<span"));
         assert!(!coloured("rs", &line.repeat(PIECE / line.len() + 1)).contains("<span"));
         assert!(!coloured("rs", &format!("{}\nlet b", "a".repeat(LINE + 1))).contains("<span"));
-        let mut colours = Colours { given: ALL };
+        let mut colours = Colours {
+            given: ALL,
+            ..Colours::default()
+        };
         let mut page = String::new();
         colours.put(&mut page, "rs", line);
         assert!(!page.contains("<span"));

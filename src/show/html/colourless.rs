@@ -24,7 +24,7 @@ impl Colours {
 
 impl Painter {
     /// Puts a line on the page.
-    pub(super) fn line(&mut self, page: &mut String, line: &str, _: &Colours) {
+    pub(super) fn line(&mut self, page: &mut String, line: &str, _: &mut Colours) {
         text(page, line);
     }
 }
