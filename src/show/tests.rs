@@ -17,7 +17,13 @@ const LOOK: Look = Look {
 };
 
 /// Recordings and hand-made logs of each dialect.
-const VIEWS: [&str; 26] = [
+const VIEWS: [&str; 40] = [
+    "acp/gemini_client_fs.jsonl",
+    "acp/zed_plan.jsonl",
+    "ag-ui/interrupts.jsonl",
+    "ag-ui/subagents.jsonl",
+    "anthropic/error.sse",
+    "atif/claude_think.harbor.json",
     "claude/cli_agent.out.jsonl",
     "claude/cli_bigout.out.jsonl",
     "claude/cli_deny_default.out.jsonl",
@@ -28,20 +34,28 @@ const VIEWS: [&str; 26] = [
     "claude/sdk_error_then_next_turn.out.jsonl",
     "claude/stdin_slash_compact.out.jsonl",
     "claude/transcript_agent.jsonl",
+    "codex/app_approval_patch_accept.jsonl",
     "codex/multi.out.jsonl",
     "codex/plan.out.jsonl",
+    "codex/rollout_mcp.jsonl",
     "codex/sdk_shell_fail.out.jsonl",
     "cursor/read_edit.jsonl",
     "cursor/retry_no_result.jsonl",
     "cursor/task_subagent.jsonl",
+    "gemini/chat_toolerr.jsonl",
     "gemini/edit.out.jsonl",
     "gemini/toolerr.out.jsonl",
     "hostile/claude-truncated.jsonl",
     "hostile/mixed-dialects.jsonl",
+    "openai/messages.jsonl",
+    "opencode/bus_edit.jsonl",
+    "opencode/export_parallel.json",
+    "opencode/perm_ask.out.jsonl",
     "qwen/two_tools.jsonl",
     "qwen/two_turns.chunks.jsonl",
     "qwen-code/chat_parallel.jsonl",
     "qwen-code/todo_write.out.jsonl",
+    "sharegpt/conversations_tools.jsonl",
     "tricode/edit_simple.jsonl",
     "tricode/perm_deny.jsonl",
 ];

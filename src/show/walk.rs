@@ -389,7 +389,8 @@ impl<'p> Walk<'p> {
     fn notice(&mut self, notice: &Notice, turn: &Turn, page: &mut dyn Page) -> io::Result<()> {
         let data = || notice.data.as_ref().filter(|data| !data.is_null()).map(ToString::to_string);
         let text = notice.message.clone().or_else(data).unwrap_or_default();
-        if text.is_empty() && notice.topic == Topic::Task {
+        // How far a limit is off is told on every step of some programs.
+        if text.is_empty() && matches!(notice.topic, Topic::Task | Topic::Limit) {
             return Ok(());
         }
         let what = What::Notice {

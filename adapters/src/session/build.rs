@@ -317,7 +317,9 @@ impl Turn {
             })
         };
         let fatal = self.gone.fatal.take().or_else(fatal);
-        if let (None, Some(fatal)) = (&self.outcome, fatal) {
+        // That the log ends there says less.
+        let unsaid = self.outcome.as_ref().is_none_or(|outcome| outcome.synthetic && outcome.is_error);
+        if let Some(fatal) = fatal.filter(|_| unsaid) {
             let mut outcome = Outcome::new(OutcomeKind::Failed(Place::Backend));
             outcome.synthetic = true;
             outcome.error = Some(fatal);

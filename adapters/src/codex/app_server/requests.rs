@@ -180,7 +180,7 @@ impl Decoder {
     /// An answer. Where the recording does not tell whose it is, the one who was asked has given it; an answer to nobody is the program's.
     pub(super) fn answer<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
         let result = message.result.unwrap_or(Raw::NULL);
-        let [decision, home, words, thread, model] = result.pick(["decision", "codexHome", "message", "thread", "model"]);
+        let [decision, action, home, words, thread, model] = result.pick(["decision", "action", "codexHome", "message", "thread", "model"]);
         let decides = decision.is_some();
         let by_host = match message.side {
             Side::Host => true,
@@ -213,8 +213,7 @@ impl Decoder {
         let response = message.cx.keep(Response {
             id: message.id_text(),
             ok: message.error.is_none(),
-            // What a host decides is said in words that mean nothing to another program.
-            body: message.result.filter(|_| !by_host),
+            body: if by_host { decision.or(action).and_then(decided) } else { message.result },
             error: message.error,
         });
         if by_host {
@@ -233,4 +232,16 @@ impl Decoder {
             self.tell_with(message, Kind::Outcome(outcome), &[], sink);
         }
     }
+}
+
+/// What a host has decided, in canonical words. Some decisions are objects with rules in them (`acceptWithExecpolicyAmendment`), and permit.
+fn decided(decision: Raw<'_>) -> Option<Raw<'static>> {
+    let words = match decision.string() {
+        Some(word) if word.is("accept") || word.is("acceptForSession") => r#"{"behavior":"allow"}"#,
+        Some(word) if word.is("decline") => r#"{"behavior":"deny","message":""}"#,
+        Some(word) if word.is("cancel") => r#"{"behavior":"deny","message":"","interrupt":true}"#,
+        None if decision.members().next().is_some_and(|(key, _)| key.as_escaped().starts_with("accept")) => r#"{"behavior":"allow"}"#,
+        _ => return None,
+    };
+    Some(Raw::trusted(words))
 }

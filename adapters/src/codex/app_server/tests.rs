@@ -52,6 +52,28 @@ fn ids_of_both_sides_collide() {
 }
 
 #[test]
+fn what_a_host_decides_is_said_in_canonical_words() {
+    for (result, body) in [
+        (r#"{"decision":"accept"}"#, Some(r#"{"behavior":"allow"}"#)),
+        (r#"{"decision":"acceptForSession"}"#, Some(r#"{"behavior":"allow"}"#)),
+        (
+            r#"{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["ls"]}}}"#,
+            Some(r#"{"behavior":"allow"}"#),
+        ),
+        (r#"{"decision":"decline"}"#, Some(r#"{"behavior":"deny","message":""}"#)),
+        (r#"{"decision":"cancel"}"#, Some(r#"{"behavior":"deny","message":"","interrupt":true}"#)),
+        (r#"{"action":"accept","content":{}}"#, Some(r#"{"behavior":"allow"}"#)),
+        (r#"{"decision":"perhaps"}"#, None),
+    ] {
+        let stored = events(&[ASKS, &format!("{{\"id\":0,\"result\":{result}}}"), ""].join("\n"));
+        let answer = stored.lines().find(|line| line.starts_with("{\"input\":\"response\"")).unwrap();
+        let found = body.map(|body| format!("\"body\":{body}"));
+        assert_eq!(answer.contains("\"body\":"), found.is_some(), "{answer}");
+        assert!(found.is_none_or(|body| answer.contains(&body)), "{answer}");
+    }
+}
+
+#[test]
 fn an_answer_to_nobody_is_kept_and_ends_nothing() {
     let log = "{\"id\":7,\"result\":{}}\n{\"id\":8,\"error\":{\"code\":-32600,\"message\":\"no\"}}\n";
     let stored = events(log);
