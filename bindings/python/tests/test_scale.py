@@ -100,3 +100,19 @@ def test_ray_reads_lines(ray):
     rows, alone = sessions()
     made = lines(ray.data.from_items(rows), by="session", line="value", order="n", table="messages")
     assert sorted_rows(pyarrow.concat_tables(ray.get(made.to_arrow_refs())).to_pylist()) == sorted_rows(alone)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 10_000])
+def test_ranges_of_a_file_have_each_line_once(tmp_path, size):
+    from agentglot._rows import lines_of
+
+    for content in (b"", b"\n", b"a", b"a\n", b"one\n\r\n\nfour \xff and\rmore\n" + b"x" * 100 + b"\nend", b"\n\n\na\nb\n"):
+        file = tmp_path / "log.jsonl"
+        file.write_bytes(content)
+        found = [row for start in range(0, len(content), size) for row in lines_of(str(file), start, size).to_pylist()]
+        texts = content.split(b"\n")
+        if not texts[-1]:
+            texts.pop()
+        assert [row["text"] for row in found] == texts
+        assert all(content[row["at"] :].startswith(row["text"]) for row in found)
+        assert len({row["at"] for row in found}) == len(found)

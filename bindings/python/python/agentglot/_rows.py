@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Dict, Iterator, Optional
 
 import pyarrow as pa  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from pyarrow import fs  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from ._columns import ArrowStream, Table, to_arrow
+
+#: How much of a line is read at once that goes on behind its range.
+READ = 1 << 20
 
 
 class Rows:
@@ -33,3 +38,26 @@ class Rows:
         """The rows of a log whose lines are a column."""
         log = b"\n".join(line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line or b"" for line in lines.to_pylist())
         return pa.Table.from_batches(self.of(name, log), self.schema())
+
+
+def lines_of(path: str, start: int, size: int) -> pa.Table:
+    """The lines of a file that begin in a range of it: columns ``text``, and ``at``, the byte with which each begins. Ranges that follow each
+    other have every line once."""
+    system, name = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    with system.open_input_file(name) as file:
+        # The byte before the range tells whether a line begins with its first.
+        before = min(start, 1)
+        data = file.read_at(size + before, start - before)
+        end = start - before + len(data)
+        first = data.find(b"\n") + 1 if before else 0
+        pieces = [data[first:] if first or not before else b""]
+        while pieces[-1] and not pieces[-1].endswith(b"\n"):
+            more = file.read_at(READ, end)
+            end += len(more)
+            pieces.append(more[: more.find(b"\n") + 1] or more)
+    lines = b"".join(pieces).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    begins = itertools.accumulate((len(line) + 1 for line in lines[:-1]), initial=start - before + first)
+    at = pa.array(itertools.islice(begins, len(lines)), pa.int64())
+    return pa.table({"text": pa.array(lines, pa.large_binary()), "at": at})

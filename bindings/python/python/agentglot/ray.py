@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Iterator, Optional
 
 import pyarrow as pa  # type: ignore[import-not-found,import-untyped,unused-ignore]
-from ray.data import ActorPoolStrategy, Dataset  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from pyarrow import fs  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from ray.data import ActorPoolStrategy, Dataset, from_items  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from ._columns import Table
-from ._rows import Rows
+from ._rows import Rows, lines_of
 
 
 class _Files:
@@ -31,6 +32,21 @@ def files(
     """
     how = (Rows(table, options), path, content)
     return logs.map_batches(_Files, fn_constructor_args=how, batch_format="pyarrow", batch_size=16, compute=ActorPoolStrategy(size=workers))
+
+
+def text(path: str, *, size: int = 64 << 20) -> Dataset:
+    """The lines of a long file, in the column ``text``, and where in the file each begins, in ``at``. Pieces of ``size`` bytes are read side by
+    side; ``ray.data.read_text`` reads a file in one piece.
+    """
+    system, name = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    starts = range(0, system.get_file_info(name).size or 0, size)
+    ranges = from_items([{"path": path, "start": start} for start in starts], override_num_blocks=max(len(starts), 1))
+
+    def read(batch: pa.Table) -> Iterator[pa.Table]:
+        for each in batch.to_pylist():
+            yield lines_of(each["path"], each["start"], size)
+
+    return ranges.map_batches(read, batch_format="pyarrow")
 
 
 def lines(logs: Dataset, *, by: str, line: str = "text", order: Optional[str] = None, table: Table = "events", **options: Any) -> Dataset:
