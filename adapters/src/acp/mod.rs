@@ -55,6 +55,7 @@ pub static VENDOR: Vendor = Vendor {
     logs: Logs {
         arguments_at: "/params/update/rawInput",
         facts: Facts::Usual,
+        late_calls: true,
         usage_at: &[
             "/result/usage",
             "/params/update/usage",
