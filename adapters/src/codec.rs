@@ -27,6 +27,8 @@ pub struct Mode {
     pub both_sides: bool,
     /// Its logs are of a connection that may serve several sessions at the same time.
     pub serves_many: bool,
+    /// Behind the lines of a round its logs say its tokens.
+    pub tokens_behind: bool,
     /// It is read and never written.
     pub read_only: bool,
 }
@@ -82,6 +84,7 @@ impl Mode {
             apart,
             both_sides: false,
             serves_many: false,
+            tokens_behind: false,
             read_only: false,
         }
     }
@@ -99,6 +102,11 @@ impl Mode {
     /// The same of a connection that may serve several sessions at the same time.
     pub const fn of_many_sessions(self) -> Self {
         Self { serves_many: true, ..self }
+    }
+
+    /// The same whose logs say the tokens of a round behind its lines.
+    pub const fn with_tokens_behind(self) -> Self {
+        Self { tokens_behind: true, ..self }
     }
 
     /// The same that nobody writes.

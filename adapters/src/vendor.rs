@@ -74,6 +74,8 @@ pub struct Logs {
     pub(crate) host_runs_tools: bool,
     /// Whether subagents may work for no call.
     pub(crate) free_subagents: bool,
+    /// Whether a call may be spoken of, as being on its way, before it is told, and has its place there.
+    pub(crate) late_calls: bool,
     /// Whether a command may still run when its turn ends well, and then has no result.
     pub(crate) commands_outlive_turns: bool,
     /// Where lines say how many tokens were used, as JSON pointers.
@@ -99,6 +101,7 @@ impl Logs {
         host_answers: false,
         host_runs_tools: false,
         free_subagents: false,
+        late_calls: false,
         commands_outlive_turns: false,
         usage_at: &[],
         lists_denials: false,

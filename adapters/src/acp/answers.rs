@@ -114,7 +114,7 @@ impl Decoder {
         let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
         let replayed = replays && self.turn.replayed;
         if replayed {
-            self.tell_calls(true, &cx, sink);
+            self.tell_calls(&cx, sink);
             self.end_replayed(&cx, sink);
         }
         match method {
@@ -254,7 +254,7 @@ impl Decoder {
 
     /// Tells how a turn ended.
     pub(super) fn outcome<'a>(&mut self, ends: Ends<'a>, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, fields: Fields<'a>) {
-        self.tell_calls(true, cx, sink);
+        self.tell_calls(cx, sink);
         self.end_block(origin, sink);
         self.turn = super::decode::Turn::default();
         self.turns = self.turns.saturating_sub(1);

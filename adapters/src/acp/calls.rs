@@ -402,31 +402,31 @@ fn shown_text(part: Raw<'_>) -> Option<Str<'_>> {
 }
 
 impl Decoder {
-    /// Tells the calls that were spoken of and not told: those whose arguments are known, or all.
-    pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+    /// Tells the calls that were spoken of and not told.
+    pub(super) fn tell_calls<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for at in 0..self.calls.all.len() {
-            let call = &self.calls.all[at];
-            // One that runs and has said that it has none waits no longer than until something else is spoken of: calls keep their order.
-            if !call.told && (all || call.input.len() > 2 || call.runs && !call.input.is_empty()) {
-                let id = Str::trusted(cx.arena.alloc_str(&call.id));
-                let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
-                let origin = Origin { parent, ..self.origin(cx) };
-                self.tell_call(id, None, &[], origin, cx, sink);
-            }
+            self.tell_untold(at, cx, sink);
         }
     }
 
-    /// The same, but for the call that a message speaks of.
-    pub(super) fn tell_calls_but<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let Some(own) = self.calls.find(id) else {
-            return self.tell_calls(false, cx, sink);
-        };
-        let told = std::mem::replace(&mut self.calls.all[own].told, true);
-        self.tell_calls(false, cx, sink);
-        self.calls.all[own].told = told;
+    /// A subagent speaks: the call that it works for is whole.
+    pub(super) fn tell_parent<'a>(&mut self, parent: Str<'_>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if let Some(at) = self.calls.find(parent) {
+            self.tell_untold(at, cx, sink);
+        }
     }
 
-    /// Tells a call, if that has not been done. `said` is what the message says of it.
+    fn tell_untold<'a>(&mut self, at: usize, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let call = &self.calls.all[at];
+        if !call.told {
+            let id = Str::trusted(cx.arena.alloc_str(&call.id));
+            let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
+            let origin = Origin { parent, ..self.origin(cx) };
+            self.tell_call(id, None, &[], origin, cx, sink);
+        }
+    }
+
+    /// Tells a call, if that has not been done. `said` is what the message says of it. It is of the round in which it was first spoken of.
     pub(super) fn tell_call<'a>(
         &mut self,
         id: Str<'a>,
@@ -439,7 +439,6 @@ impl Decoder {
         let Some(at) = self.calls.find(id).filter(|at| !self.calls.all[*at].told) else {
             return;
         };
-        self.begin_round(origin, sink);
         self.end_block(origin, sink);
         self.calls.all[at].told = true;
         let blocks = cx.list(&[Block::Call(self.calls.all[at].call(id, said, cx))]);

@@ -110,7 +110,7 @@ impl Decode for Decoder {
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.tell_calls(true, cx, sink);
+        self.tell_calls(cx, sink);
         self.end_replayed(cx, sink);
     }
 
@@ -349,7 +349,7 @@ impl Decoder {
             return Err(line.missing("params/prompt"));
         };
         let origin = self.origin_of(&line);
-        self.tell_calls(true, &cx, sink);
+        self.tell_calls(&cx, sink);
         self.end_block(origin, sink);
         self.end_replayed(&cx, sink);
         self.turn = Turn::default();
@@ -458,9 +458,8 @@ impl Decoder {
             };
             id.as_escaped().clone_into(&mut question.call);
             let before = self.calls.known(id);
+            self.begin_call(id, origin, sink);
             self.calls.hear(id, &call);
-            self.begin_call(&cx, origin, sink);
-            self.end_block(origin, sink);
             self.tell_call(id, Some(&call), &[], origin, &cx, sink);
             permission = self.calls.told(id, &call, &cx);
             if self.calls.takes_input(id, &before) {

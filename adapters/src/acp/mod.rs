@@ -38,7 +38,7 @@ use crate::vendor::{Ends, Facts, Logs, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "acp",
     about: "the Agent Client Protocol",
-    modes: &[Mode::new("v1", Layout::Lines).of_both_sides().of_many_sessions()],
+    modes: &[Mode::new("v1", Layout::Lines).of_both_sides().of_many_sessions().with_tokens_behind()],
     decoder: |_| Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
@@ -55,6 +55,7 @@ pub static VENDOR: Vendor = Vendor {
     logs: Logs {
         arguments_at: "/params/update/rawInput",
         facts: Facts::Usual,
+        late_calls: true,
         usage_at: &[
             "/result/usage",
             "/params/update/usage",

@@ -158,7 +158,7 @@ impl Encoder {
                 end_news(fields, &[], out);
             }
             // A message about something else shows that it has begun.
-            [Block::Call(_)] if field(fields, UPDATE, "status").is_none() => {}
+            [Block::Call(_)] if fields.is_empty() => {}
             [Block::Call(call)] => {
                 self.begin_own_call(origin, call.id, fields, out);
                 if self.calls.input(call.id) != call.input.as_str() {

@@ -149,23 +149,70 @@ fn credentials_that_are_missing_have_a_number() {
     }
 }
 
-/// Arguments may come when the call runs already; an agent that says them as a rule is waited for.
+/// Arguments may come when the call runs already, and other calls, texts and results in between: each call is told with what it is called
+/// with, where it was first spoken of.
 #[test]
 fn arguments_that_come_late_are_the_calls() {
-    let update =
-        |rest: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"A","update":{{"toolCallId":"c1",{rest}}}}}}}"#);
-    let runs = update(r#""sessionUpdate":"tool_call_update","status":"in_progress""#);
-    let late = update(r#""sessionUpdate":"tool_call_update","rawInput":{"command":"late"}"#);
-    let ended =
-        update(r#""sessionUpdate":"tool_call_update","status":"completed","content":[{"type":"content","content":{"type":"text","text":"out"}}]"#);
-    let begins = update(r#""sessionUpdate":"tool_call","title":"bash","kind":"execute","status":"pending","rawInput":{}"#);
-    let log = [&begins, &runs, &late, &ended, ""].join("\n");
-    let out = crate::testing::converted(&log, "acp", "openai:messages");
-    assert_eq!(out.matches("late").count(), 1, "{out}");
-    assert!(!out.contains("bash"), "{out}");
-    // A call that takes none is told when it shows something, at the latest with its result.
-    let out = crate::testing::converted(&[&begins, &runs, &ended, ""].join("\n"), "acp", "openai:messages");
-    assert_eq!(out.matches("\"tool_calls\"").count(), 1, "{out}");
+    let update = |rest: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"A","update":{{{rest}}}}}}}
+"#
+        )
+    };
+    let begins = |id: &str, status: &str| {
+        update(&format!(
+            r#""sessionUpdate":"tool_call","toolCallId":"{id}","status":"{status}","title":"bash","name":"bash","kind":"execute","rawInput":{{}}"#
+        ))
+    };
+    let says = |id: &str, input: &str| {
+        update(&format!(
+            r#""sessionUpdate":"tool_call_update","toolCallId":"{id}","rawInput":{{"command":"{input}"}}"#
+        ))
+    };
+    let ends = |id: &str| {
+        update(&format!(
+            r#""sessionUpdate":"tool_call_update","toolCallId":"{id}","status":"completed","content":[{{"type":"content","content":{{"type":"text","text":"out {id}"}}}}]"#
+        ))
+    };
+    let text = update(r#""sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"caf\u00e9"}"#);
+    // What stands in the log one behind the other is said so, whatever of it was known when.
+    let holds = |log: &str, said: &[&str]| {
+        for to in ["claude", "qwen-code", "openai:messages"] {
+            let out = crate::testing::converted(log, "acp", to);
+            let mut rest = out.as_str();
+            // A list says the text of a reply before its calls.
+            for said in said.iter().filter(|said| to != "openai:messages" || !said.contains("caf")) {
+                let at = rest.find(said).unwrap_or_else(|| panic!("{to}: {said} is not in its place in {out}"));
+                rest = &rest[at + said.len()..];
+            }
+            // Stored events are those of the log.
+            let stored = kept(log, "acp", "agentglot");
+            assert_eq!(crate::testing::converted(&stored, "agentglot", to), out, "{stored}");
+            assert_eq!(kept(&stored, "agentglot", "acp"), log);
+        }
+    };
+    // A call that is alone, and one that takes no arguments.
+    for (late, said) in [(says("c1", "late"), "late"), (String::new(), "bash")] {
+        let log = begins("c1", "pending") + &begins("c1", "in_progress").replace("tool_call\"", "tool_call_update\"") + &late + &ends("c1");
+        holds(&log, &[said, "out c1"]);
+    }
+    let log = begins("c1", "pending")
+        + &begins("c2", "in_progress")
+        + &text
+        + &begins("c3", "in_progress")
+        + &says("c3", "three")
+        + &ends("c3")
+        + &says("c1", "on")
+        + &says("c2", "two")
+        + &says("c1", "one")
+        + &ends("c2")
+        + &ends("c1");
+    holds(&log, &["one", "two", "caf\\u00e9", "three", "out c3", "out c2", "out c1"]);
+    // A turn that ends, or a log that is cut off, leaves nothing untold.
+    holds(
+        &(begins("c1", "pending") + &text + &begins("c2", "pending") + &says("c2", "two")),
+        &["c1", "caf", "two"],
+    );
 }
 
 #[test]

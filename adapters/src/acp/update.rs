@@ -7,7 +7,6 @@ use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
 use crate::blocks::api_error;
 use crate::chat::Members;
-use crate::codec::Cx;
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Kind, Notice, Origin, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
     RoundStart, RoundStop, Sink, Thinking, ToolCall, ToolKind, ToolProgress, ToolResult, Topic,
@@ -78,6 +77,9 @@ impl Decoder {
             parent: parent.and_then(Raw::string),
             ..origin
         };
+        if let Some(parent) = origin.parent {
+            self.tell_parent(parent, &cx, sink);
+        }
         let news = News {
             line,
             origin,
@@ -117,7 +119,7 @@ impl Decoder {
         let block = super::decode::block(raw, &cx);
         let Block::Text { text, fields } = block else {
             // An image comes whole.
-            self.begin_said(origin, &cx, sink);
+            self.turn.said = true;
             self.end_block(origin, sink);
             self.turn.next += 1;
             let blocks = cx.list(&[block]);
@@ -125,7 +127,7 @@ impl Decoder {
         };
         if !thinking && self.turn.open.is_none() && api_error::status(text.as_escaped()).is_some() {
             // Those are no words of the model's.
-            self.begin_said(origin, &cx, sink);
+            self.turn.said = true;
             self.begin_round(origin, sink);
             let reply = cx.keep(Reply {
                 blocks: cx.list(&[block]),
@@ -159,7 +161,7 @@ impl Decoder {
             });
             return Ok(());
         }
-        self.begin_said(origin, &cx, sink);
+        self.turn.said = true;
         let message = news.message_id();
         let index = self.begin_block(thinking, message, origin, sink);
         let piece = if thinking { Piece::Thinking(text) } else { Piece::Text(text) };
@@ -200,7 +202,7 @@ impl Decoder {
                 });
             }
         }
-        self.begin_said(news.origin, &cx, sink);
+        self.turn.said = true;
         self.begin_round(news.origin, sink);
         self.end_block(news.origin, sink);
         self.reply(news, blocks.into_bump_slice(), sink)
@@ -238,7 +240,7 @@ impl Decoder {
                 block => Content::Blocks(cx.list(&[block])),
             },
         };
-        self.tell_calls(true, &cx, sink);
+        self.tell_calls(&cx, sink);
         self.end_block(origin, sink);
         if self.turns == 0 {
             // Pieces of what the user says are of one turn, until the agent says something.
@@ -269,9 +271,7 @@ impl Decoder {
         let Some(id) = news.update.text("toolCallId", &cx) else {
             return Err(news.line.missing("params/update/toolCallId"));
         };
-        self.tell_calls_but(id, &cx, sink);
-        self.begin_call(&cx, origin, sink);
-        self.end_block(origin, sink);
+        self.begin_call(id, origin, sink);
         // The word says no more than whether the call has been spoken of.
         let usual = if self.calls.knows(id) { "tool_call_update" } else { "tool_call" };
         news.keeps_word = news.update.get("sessionUpdate").and_then(Raw::string).is_some_and(|word| !word.is(usual));
@@ -299,12 +299,12 @@ impl Decoder {
             }
             Step::Runs => {
                 let said = news.update.seen(&cx);
-                if self.calls.takes_input(id, &before) {
-                    news.update.take_raw("rawInput");
-                }
-                // With its status a message says itself that a call runs; calls are told of other messages too.
+                // With its status a message says itself that a call runs; one without says its arguments, or shows something.
                 if let Some(status) = news.update.get("status") {
                     cx.took(status.as_str());
+                    if self.calls.takes_input(id, &before) {
+                        news.update.take_raw("rawInput");
+                    }
                 }
                 self.tell_call(id, Some(&said), news.rest(), origin, &cx, sink);
             }
@@ -335,7 +335,7 @@ impl Decoder {
         if inside.is_none() {
             news.update.take_raw("entries");
         }
-        self.begin_said(origin, &cx, sink);
+        self.turn.said = true;
         self.begin_round(origin, sink);
         self.end_block(origin, sink);
         self.plans += 1;
@@ -416,17 +416,13 @@ impl Decoder {
         });
     }
 
-    /// Something is said behind what was said of calls so far.
-    fn begin_said<'a>(&mut self, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        if origin.parent.is_none() {
-            self.tell_calls(false, cx, sink);
+    /// A call is spoken of: it has its place where that is done first.
+    pub(super) fn begin_call<'a>(&mut self, id: Str<'_>, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        self.turn.said = true;
+        if !self.calls.knows(id) {
+            self.begin_round(origin, sink);
         }
-        self.turn.said = true;
-    }
-
-    /// A call is spoken of.
-    pub(super) fn begin_call<'a>(&mut self, _: &Cx<'a>, _: Origin<'a>, _: &mut dyn Sink<'a>) {
-        self.turn.said = true;
+        self.end_block(origin, sink);
     }
 
     /// A reply begins, if none has or its calls have their results.

@@ -4,25 +4,42 @@ use bumpalo::Bump;
 
 use super::{Decoder, Encoder};
 use crate::codec::{Cx, Decode, Dialect, Encode};
+use crate::event as borrowed;
 use crate::events::{Event, Said};
 use crate::json::{Cursor, Out};
 use crate::read::{Collector, Error};
 
+impl borrowed::Event<'_> {
+    /// The line that says it, without its end.
+    pub(crate) fn to_line(&self) -> String {
+        line(|encoder, out| encoder.event(self, out))
+    }
+}
+
+impl borrowed::Input<'_> {
+    /// The line that says it, without its end.
+    pub(crate) fn to_line(&self) -> String {
+        line(|encoder, out| encoder.input(self, out))
+    }
+}
+
+fn line(write: impl FnOnce(&mut Encoder, &mut Out)) -> String {
+    let mut out = Out::new(None);
+    write(&mut Encoder::without_header(), &mut out);
+    let mut line = Vec::new();
+    out.swap(&mut line);
+    // What is written of text is text, and ends with a line feed.
+    line.pop();
+    String::from_utf8(line).unwrap_or_default()
+}
+
 impl Event {
     /// The line of `agentglot:events` that says it, without its end.
     pub fn to_json(&self) -> String {
-        let arena = Bump::new();
-        let mut out = Out::new(None);
-        let mut encoder = Encoder::without_header();
-        match self.borrow(&arena) {
-            Said::Event(event) => encoder.event(&event, &mut out),
-            Said::Input(input) => encoder.input(&input, &mut out),
+        match self.borrow(&Bump::new()) {
+            Said::Event(event) => event.to_line(),
+            Said::Input(input) => input.to_line(),
         }
-        let mut line = Vec::new();
-        out.swap(&mut line);
-        // What is written of text is text, and ends with a line feed.
-        line.pop();
-        String::from_utf8(line).unwrap_or_default()
     }
 
     /// The first line of a log whose events name tools as `source` does.

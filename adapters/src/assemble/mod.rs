@@ -7,6 +7,7 @@
 mod asked;
 mod blocks;
 mod calls;
+mod late;
 mod pending;
 mod pieces;
 mod thread;
@@ -20,6 +21,7 @@ use crate::threads::Threads;
 use crate::tools::Translate;
 use asked::Asked;
 use calls::Calls;
+use late::Late;
 use thread::Thread;
 
 /// What the assembler is to do besides.
@@ -53,6 +55,9 @@ pub struct Assembler {
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
     both_sides: bool,
+    /// Calls may be spoken of before they are told, and have a place then.
+    late_calls: bool,
+    late: Late,
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
@@ -151,6 +156,7 @@ impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
     pub fn new(source: Format, want: Want, duties: Duties) -> Self {
         let vendor = source.dialect.vendor();
+        let late_calls = vendor.logs.late_calls && !want.as_is && !duties.watch;
         Self {
             want,
             duties,
@@ -160,6 +166,8 @@ impl Assembler {
             host_runs_tools: vendor.logs.host_runs_tools,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
+            late_calls,
+            late: Late::default(),
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -180,6 +188,14 @@ impl Assembler {
             }
             return;
         }
+        if !(self.late_calls && self.holds(event, down)) {
+            self.take(event, down);
+        }
+    }
+
+    /// The same of what does not wait.
+    #[inline]
+    fn take<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
         if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && is_of_thread(&event.kind)) {
             self.settle_call_of(call, event.origin, down);
             if self.free_subagents && begins_something(&event.kind) && self.calls.find(call).is_none() {
@@ -308,6 +324,12 @@ impl Assembler {
 
     /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.
     pub fn input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
+        if !(self.late_calls && self.holds_input(input, down)) {
+            self.take_input(input, down);
+        }
+    }
+
+    fn take_input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
@@ -327,6 +349,7 @@ impl Assembler {
 
     /// The session is over: ends what is open. A turn without an outcome gets one that is marked as made up.
     pub fn finish(&mut self, down: &mut Down<'_, '_>) {
+        self.tell_late(true, down);
         self.growing = None;
         let session = std::mem::take(&mut self.turn.session);
         let origin = Origin {

@@ -5,7 +5,7 @@ use super::encode::{Encoder, Turn, held, value};
 use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
     At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, ToolCall,
-    ToolResult, Usage,
+    ToolResult, Topic, Usage,
 };
 use crate::json::{Out, Str};
 
@@ -27,6 +27,10 @@ impl Encoder {
     /// What people are told beside the conversation; other notices have no place.
     pub(super) fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
         let own = self.is_own() && notice.name.is("system");
+        // How far the program is says nothing of what was done.
+        if !own && notice.topic == Topic::Status {
+            return;
+        }
         let message = match (notice.message, notice.data) {
             (Some(text), _) if own || !text.is_empty() => vec![text_part(text, out)],
             // Parts that were read go back as they were.

@@ -140,6 +140,11 @@ impl Calls {
         self.made.has(id) || self.made.is_full()
     }
 
+    /// A turn is said again that was said before it, perhaps in this log: its calls are no second ones.
+    pub(super) fn say_again(&mut self) {
+        (self.made, self.answered) = Default::default();
+    }
+
     /// A reply was taken back, and with it calls that it had begun.
     pub(super) fn retract(&mut self, id: &str) {
         if self.open.get(id).is_some_and(|call| !call.whole) {

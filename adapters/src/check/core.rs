@@ -11,7 +11,9 @@ use super::{Misfit, Rule, Schemas, Settings, usage};
 use crate::codec::{Cx, Decode, Decoder, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
-use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Sink, StopKind, ToolKind};
+use crate::event::{
+    At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, PromptSource, Sink, StopKind, ToolKind,
+};
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::reader::{Consumer, Damaged, Source, Taken};
@@ -413,6 +415,7 @@ impl<'c, 'a> Heard<'c, 'a> {
         if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
         }
+        let in_turn = state.in_turn;
         let State { turns, calls, threads, .. } = state;
         let round = match parent {
             None => &mut threads.main,
@@ -429,6 +432,10 @@ impl<'c, 'a> Heard<'c, 'a> {
         }
         match event.kind {
             Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
+            // A session that is opened again begins its turns with what the user said, and no line ends them.
+            Kind::Prompt(prompt) if vendor.logs.ends == Ends::Unsaid && prompt.source == PromptSource::Echo && parent.is_none() && !in_turn => {
+                calls.say_again();
+            }
             Kind::RoundStart(start) => round.start(start, pieces, line, report),
             Kind::BlockStart(start) => {
                 if let BlockHead::Call { id, .. } = start.head {

@@ -48,3 +48,36 @@ fn turns_of_a_connection_are_sound() {
     assert!(warned.is_empty(), "{warned:?}");
     assert_eq!(summary.outcomes, 2);
 }
+
+/// What a session said before is said again when it is opened again: its calls are no second ones. Within one turn they are.
+#[test]
+fn calls_that_are_said_again_are_no_second_ones() {
+    let update = |rest: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"s\",\"update\":{{\"sessionUpdate\":{rest}}}}}}}\n")
+    };
+    let asked = |id: u32, method: &str, rest: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"session/{method}\",\"params\":{{\"sessionId\":\"s\",{rest}}}}}\n")
+    };
+    let answered = |id: u32, result: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{result}}}}}\n");
+    let call = update(r#""tool_call","toolCallId":"c","name":"x","status":"in_progress","rawInput":{"a":1}"#)
+        + &update(r#""tool_call_update","toolCallId":"c","status":"completed","rawOutput":"done""#);
+    let prompt = asked(1, "prompt", r#""prompt":[{"type":"text","text":"go"}]"#) + &call + &answered(1, r#""stopReason":"end_turn""#);
+    let load = asked(2, "load", r#""cwd":"/w","mcpServers":[]"#)
+        + &update(r#""user_message_chunk","content":{"type":"text","text":"go"}"#)
+        + &call
+        + &answered(2, "");
+    let start = asked(0, "new", r#""cwd":"/w","mcpServers":[]"#) + &answered(0, r#""sessionId":"s""#);
+    let again = prompt.replace("\"id\":1", "\"id\":3");
+    for (log, wrong) in [(&load, 0), (&again, 1)] {
+        let mut checker = Checker::new("acp".parse().unwrap());
+        checker.feed([&start, &prompt, log].map(String::as_str).concat().as_bytes());
+        let (findings, _) = checker.finish();
+        let errors: Vec<_> = findings.iter().filter(|finding| finding.level == Level::Error).collect();
+        assert_eq!(
+            errors.iter().filter(|finding| finding.rule == Rule::DuplicateCallId).count(),
+            wrong,
+            "{errors:?}"
+        );
+        assert!(wrong > 0 || errors.is_empty(), "{errors:?}");
+    }
+}

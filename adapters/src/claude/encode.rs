@@ -5,6 +5,7 @@ use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
 use super::WORDS;
+use super::behind::Behind;
 use super::encode_stream::Rounds;
 use super::encode_system::Facts;
 use super::encode_turn::Turn;
@@ -31,6 +32,7 @@ pub struct Encoder {
     pub(super) spent: Usage<'static>,
     /// What all turns so far have cost, where the source says it of each.
     pub(super) cost: Cost,
+    pub(super) behind: Behind,
 }
 
 /// What kind of line is to be written, for the modes that leave some out.
@@ -49,11 +51,10 @@ pub(super) enum Line {
 impl Encoder {
     /// At the beginning of a session.
     pub fn new(style: Style) -> Self {
+        let own = style.is_own(Dialect::Claude);
         Self {
-            writer: Writer {
-                words: &WORDS,
-                own: style.is_own(Dialect::Claude),
-            },
+            writer: Writer { words: &WORDS, own },
+            behind: Behind::new(&style, own),
             style,
             session: String::new(),
             ids: None,
@@ -251,6 +252,42 @@ impl Encode for Encoder {
 
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if !self.behind.waits() {
+            return self.write(event, out);
+        }
+        self.before(event, out);
+        let from = out.len();
+        self.write(event, out);
+        self.after(event, from, out);
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        self.tell_behind(None, out);
+        if self.shows(Line::Side) {
+            self.say(input, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.tell_behind(None, out);
+        self.unsaid_facts(out);
+        if self.array {
+            self.array = false;
+            out.lit("]\n");
+        }
+    }
+
+    fn now(&mut self, _: i64) {
+        if self.behind.waits() {
+            self.behind.lives();
+            self.frames.forget_round();
+        }
+    }
+}
+
+impl Encoder {
+    #[inline]
+    fn write(&mut self, event: &Event<'_>, out: &mut Out) {
         self.meet(&event.origin);
         match event.kind {
             Kind::Delta(delta) => self.delta(event, &delta, out),
@@ -275,20 +312,6 @@ impl Encode for Encoder {
             // What only other dialects say.
             Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
             }
-        }
-    }
-
-    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if self.shows(Line::Side) {
-            self.say(input, out);
-        }
-    }
-
-    fn finish(&mut self, out: &mut Out) {
-        self.unsaid_facts(out);
-        if self.array {
-            self.array = false;
-            out.lit("]\n");
         }
     }
 }

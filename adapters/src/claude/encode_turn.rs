@@ -5,6 +5,7 @@ use crate::codec::Dialect;
 use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
 use crate::json::{Out, Str, alike};
 
+use super::behind::FOOT;
 use super::encode::{Encoder, LINE, Line, write_request};
 
 /// What an `assistant` line, or a retry, may call its error.
@@ -203,6 +204,7 @@ impl Encoder {
         if self.has_frame(event, reply, out) {
             self.framed_head(reply, out);
             self.writer.block(out, block);
+            self.await_tokens(&event.origin, reply, out);
             self.framed_foot(out);
             self.uuid_value(out, event.origin.id);
             self.frames.time(out, event.origin.time);
@@ -210,10 +212,22 @@ impl Encoder {
             self.begin(out, "");
             self.assistant_head(event.origin.parent, reply, out);
             self.writer.block(out, block);
+            self.await_tokens(&event.origin, reply, out);
             self.assistant_foot(event.origin.parent, reply, out);
             self.tail(out, &event.origin);
         }
         self.assistant_end(event, reply, out);
+    }
+
+    /// Whether the tokens of a reply are said behind it.
+    fn awaits_tokens(&mut self, parent: Option<Str<'_>>, reply: &Reply<'_>) -> bool {
+        self.behind.waits() && parent.is_none() && reply.usage.is_none() && reply.error.is_none() && self.rounds.of(None).usage.is_none()
+    }
+
+    fn await_tokens(&mut self, origin: &Origin<'_>, reply: &Reply<'_>, out: &Out) {
+        if self.awaits_tokens(origin.parent, reply) {
+            self.behind.place(out.len() + FOOT.len());
+        }
     }
 
     /// Writes such a line up to its block.
@@ -235,8 +249,11 @@ impl Encoder {
     /// Writes the rest of its message.
     pub(super) fn assistant_foot(&mut self, parent: Option<Str<'_>>, reply: &Reply<'_>, out: &mut Out) {
         let usage = self.rounds.of(parent).usage;
-        out.lit("],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
-        self.writer.usage_at(out, usage.as_ref().or(reply.usage.as_ref()), UsagePlace::Message);
+        let usage = usage.as_ref().or(reply.usage.as_ref());
+        out.lit(FOOT);
+        if usage.is_some() || !self.awaits_tokens(parent, reply) {
+            self.writer.usage_at(out, usage, UsagePlace::Message);
+        }
         out.lit("}");
     }
 

@@ -1,5 +1,6 @@
 //! Claude Code: `stream-json`, `json` and `text`, as CLI 2.1.329 writes them (docs/claude.md).
 
+mod behind;
 mod control;
 mod decode;
 mod decode_result;

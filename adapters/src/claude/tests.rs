@@ -175,3 +175,32 @@ fn costs_of_turns_add_up() {
         .collect();
     assert_eq!(costs, ["0.10", "0.3", "0.6"], "{claude}");
 }
+
+/// Tokens that are said behind a round are those of its lines; what no tokens follow goes out without, in its place.
+#[test]
+fn tokens_that_are_said_behind_a_round_are_its_lines() {
+    let log = |events: &[&str]| {
+        let head = r#"{"agentglot":"events","version":1,"source":"codex:rollout"}"#;
+        let lines = std::iter::once(head).chain(events.iter().copied());
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let call = r#"{"event":"reply","session":"s","blocks":[{"type":"text","text":"one"},{"type":"call","id":"c","name":"x","input":{}}]}"#;
+    let result = r#"{"event":"tool_result","session":"s","call":"c","status":"success","content":"done"}"#;
+    let tokens = r#"{"event":"round_end","session":"s","usage":{"scope":"round","input":7,"output":5}}"#;
+    let text = r#"{"event":"reply","session":"s","blocks":[{"type":"text","text":"two"}]}"#;
+    let ends = r#"{"event":"outcome","session":"s","outcome":"success"}"#;
+    let starts = r#"{"event":"round_start","session":"s"}"#;
+    let out = crate::testing::kept(&log(&[starts, call, result, tokens, starts, text, ends]), "agentglot", "claude");
+    let lines: Vec<&str> = out.lines().skip(1).collect();
+    let says = |at: usize, word: &str, tokens: u32| {
+        let line = lines[at];
+        assert!(line.contains(word), "{out}");
+        assert!(line.contains(&format!("\"input_tokens\":{tokens},")), "{line}");
+        assert!(Raw::trusted(line).get("message").is_some(), "{line}");
+    };
+    says(0, "\"one\"", 7);
+    says(1, "tool_use", 7);
+    assert!(lines[2].contains("tool_result"), "{out}");
+    says(3, "\"two\"", 0);
+    assert_eq!(lines.len(), 5, "{out}");
+}

@@ -33,7 +33,7 @@ use crate::vendor::{Ends, Facts, Logs, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "opencode",
     about: "OpenCode's run --format json, the sessions that it exports and the events of its server",
-    modes: &[Mode::new("run", Layout::Lines), export::MODE, bus::MODE, Mode::TEXT],
+    modes: &[Mode::new("run", Layout::Lines).with_tokens_behind(), export::MODE, bus::MODE, Mode::TEXT],
     decoder: |mode| match mode.layout {
         Layout::Session => export::Decoder::default().into(),
         _ if mode.apart => bus::Decoder::default().into(),

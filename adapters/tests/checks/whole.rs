@@ -10,7 +10,7 @@ use crate::common::{Log, beside, events, goldens, manifest, parallel, quick, rec
 use crate::found;
 
 /// Logs that are no whole ones though their programs were not killed, and what they lack.
-const PARTS: [(&str, &[Rule]); 14] = [
+const PARTS: [(&str, &[Rule]); 12] = [
     // Our own, made to lack it.
     ("qwen/no_summary.jsonl", &[Rule::MissingOutcome]),
     ("qwen/odd_chunks.jsonl", &[Rule::CallWithoutResult, Rule::MissingOutcome]),
@@ -27,9 +27,6 @@ const PARTS: [(&str, &[Rule]); 14] = [
     // The program exits before its last line is written.
     ("qwen-code/long_line.out.jsonl", &[Rule::DamagedLine]),
     ("qwen-code/api_429.out.jsonl", &[Rule::MissingOutcome]),
-    // A session is loaded: what was said before is said again.
-    ("acp/claude-v2/resume.jsonl", &[Rule::DuplicateCallId, Rule::SecondResult]),
-    ("acp/codex-v2/resume.jsonl", &[Rule::DuplicateCallId, Rule::SecondResult]),
     // What was refused has no end.
     ("acp/gemini/permission_deny.jsonl", &[Rule::CallWithoutResult]),
     // It was stopped, and says nothing of it.

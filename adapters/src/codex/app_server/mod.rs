@@ -25,7 +25,11 @@ pub(crate) use encode::Encoder;
 use crate::codec::{Layout, Mode};
 
 /// Its mode.
-pub(super) const MODE: Mode = Mode::new("app-server", Layout::Lines).with_own_words().of_both_sides().of_many_sessions();
+pub(super) const MODE: Mode = Mode::new("app-server", Layout::Lines)
+    .with_own_words()
+    .of_both_sides()
+    .of_many_sessions()
+    .with_tokens_behind();
 
 /// The field in which the events of a line keep it: a message says much that has no place in the model.
 const LINE: &str = "line";

@@ -24,7 +24,7 @@ use crate::codec::{Layout, Mode};
 use crate::store::{Home, Ids, Project, Root, Store};
 
 /// Its mode.
-pub(super) const MODE: Mode = Mode::new("rollout", Layout::Store);
+pub(super) const MODE: Mode = Mode::new("rollout", Layout::Store).with_tokens_behind();
 
 /// Where they lie.
 const HOME: Home = Home {

@@ -15,7 +15,11 @@ pub(crate) use decode::Decoder;
 use crate::codec::{Layout, Mode};
 
 /// Its mode.
-pub(super) const MODE: Mode = Mode::new("bus", Layout::Lines).with_own_words().of_many_sessions().read_only();
+pub(super) const MODE: Mode = Mode::new("bus", Layout::Lines)
+    .with_own_words()
+    .of_many_sessions()
+    .with_tokens_behind()
+    .read_only();
 
 /// The field in which an event keeps its line.
 const LINE: &str = "line";

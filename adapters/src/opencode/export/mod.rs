@@ -21,7 +21,7 @@ use crate::event::At;
 use crate::store::{Database, Home, Ids, Project, Root, Store};
 
 /// Its mode.
-pub(super) const MODE: Mode = Mode::new("export", Layout::Session);
+pub(super) const MODE: Mode = Mode::new("export", Layout::Session).with_tokens_behind();
 
 /// Where they lie: in a database. The program takes one from a file.
 const HOME: Home = Home {

@@ -12,6 +12,7 @@ pub fn events(bytes: &[u8]) -> Vec<Item> {
     let streamed = [deltas("text"), deltas("thinking"), deltas("input")];
     let mut items = Vec::new();
     let mut calls: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut announced: BTreeMap<String, usize> = BTreeMap::new();
     for object in all.iter().filter(|o| o.get("parent").is_none()) {
         let index = object.get("index").map_or(String::new(), Json::compact);
         match object.str("event") {
@@ -44,11 +45,30 @@ pub fn events(bytes: &[u8]) -> Vec<Item> {
                     }
                 }
             }
-            "reply" => items.extend(object.items("blocks").iter().filter_map(event_block).filter(|item| match item {
-                Item::Text(_) => !streamed[0],
-                Item::Think(_) => !streamed[1],
-                _ => !streamed[2],
-            })),
+            "reply" => {
+                let said = object.items("blocks").iter().filter_map(event_block).filter(|item| match item {
+                    Item::Text(_) => !streamed[0],
+                    Item::Think(_) => !streamed[1],
+                    _ => !streamed[2],
+                });
+                for item in said {
+                    let place = match &item {
+                        Item::Call { id, .. } => announced.remove(id),
+                        _ => None,
+                    };
+                    match place {
+                        Some(at) => items[at] = item,
+                        None => items.push(item),
+                    }
+                }
+            }
+            "tool_progress" => {
+                let id = object.str("call");
+                if !items.iter().any(|item| matches!(item, Item::Call { id: told, .. } if told == id)) && !announced.contains_key(id) {
+                    announced.insert(id.to_owned(), items.len());
+                    items.push(Item::Text(String::new()));
+                }
+            }
             "tool_result" => {
                 let text = Some(content_text(object.get("content")));
                 items.push(Item::Result {

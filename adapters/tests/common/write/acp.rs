@@ -2,7 +2,7 @@
 
 use crate::common::Chance;
 use crate::common::json::quoted;
-use crate::common::story::{Story, pieces};
+use crate::common::story::{Call, Story, pieces};
 
 /// The Agent Client Protocol, with bare messages. Ids of prompts and of the agent's questions collide.
 pub fn acp(story: &Story, chance: &mut Chance) -> String {
@@ -28,14 +28,30 @@ pub fn acp(story: &Story, chance: &mut Chance) -> String {
                     log += &update(kind, &format!("\"content\":{}", text(&piece)));
                 }
             }
+            // Arguments may come with the call, or when others have begun, ended or gone on.
+            let mut late = Vec::new();
             for call in &round.calls {
+                let comes_late = chance.below(2) == 0;
+                let status = if chance.below(2) == 0 { "pending" } else { "in_progress" };
                 let rest = format!(
-                    "\"toolCallId\":\"{}\",\"title\":\"a call\",\"name\":\"{}\",\"kind\":\"other\",\"status\":\"in_progress\",\"rawInput\":{}",
-                    call.id, call.name, call.input
+                    "\"toolCallId\":\"{}\",\"title\":\"a call\",\"name\":\"{}\",\"kind\":\"other\",\"status\":\"{status}\",\"rawInput\":{}",
+                    call.id,
+                    call.name,
+                    if comes_late { "{}" } else { &call.input }
                 );
                 log += &update("tool_call", &rest);
+                if comes_late {
+                    late.push(call);
+                }
+            }
+            let arguments = |call: &Call| update("tool_call_update", &format!("\"toolCallId\":\"{}\",\"rawInput\":{}", call.id, call.input));
+            while late.len() > 1 && chance.below(2) == 0 {
+                log += &arguments(late.remove(chance.below(late.len())));
             }
             for call in &round.calls {
+                if let Some(at) = late.iter().position(|waits| waits.id == call.id) {
+                    log += &arguments(late.remove(at));
+                }
                 let status = if call.ok { "completed" } else { "failed" };
                 let content = format!("[{{\"type\":\"content\",\"content\":{}}}]", text(&call.result));
                 let rest = format!("\"toolCallId\":\"{}\",\"status\":\"{status}\",\"content\":{content}", call.id);
