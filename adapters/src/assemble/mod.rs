@@ -9,6 +9,7 @@ mod blocks;
 mod calls;
 mod pending;
 mod pieces;
+mod settle;
 mod thread;
 mod turn;
 mod waiting;
