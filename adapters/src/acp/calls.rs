@@ -71,6 +71,13 @@ impl Calls {
         self.find(id).is_some()
     }
 
+    /// Something is called a call: one that is over is not meant.
+    pub(super) fn call(&mut self, id: Str<'_>) {
+        if let Some(at) = self.find(id).filter(|at| self.all[*at].ended) {
+            self.all.remove(at);
+        }
+    }
+
     /// What is known of a call, before another message speaks of it.
     pub(super) fn known(&self, id: Str<'_>) -> Known {
         let call = self.find(id).map(|at| &self.all[at]);

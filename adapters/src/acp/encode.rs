@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bumpalo::Bump;
+
 use super::calls::Calls;
 use super::own;
 use super::turn::Turn;
@@ -10,6 +12,7 @@ use crate::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Piece, Re
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str, alike};
 use crate::trace::Kept;
+use crate::unique::Unique;
 
 /// Writes a conversation in version 1, both directions.
 ///
@@ -32,6 +35,8 @@ pub struct Encoder {
     asked: BTreeSet<String>,
     /// The calls that were spoken of.
     pub(super) heard: BTreeSet<String>,
+    /// No two of a session have the same id.
+    unique: Unique,
     /// Those that were shown as a plan, and those that showed a change: their results are not shown in place of it.
     pub(super) plans: BTreeSet<String>,
     pub(super) diffs: BTreeSet<String>,
@@ -64,6 +69,7 @@ impl Encoder {
             prompt: None,
             asked: BTreeSet::new(),
             heard: BTreeSet::new(),
+            unique: Unique::default(),
             plans: BTreeSet::new(),
             diffs: BTreeSet::new(),
             calls: Calls::default(),
@@ -348,6 +354,9 @@ impl Encode for Encoder {
         if self.is_own() && self.own(event, out) {
             return;
         }
+        let arena = Bump::new();
+        let renamed = self.unique.event(event, "/params/update/toolCallId", &arena, out);
+        let event = renamed.as_ref().unwrap_or(event);
         match event.kind {
             Kind::Session(session) => self.session_facts(event, session, out),
             Kind::Request(request) => self.permission(request, out),

@@ -188,7 +188,11 @@ impl Encoder {
     fn begin_own_call(&mut self, origin: Origin<'_>, call: Str<'_>, fields: Fields<'_>, out: &mut Out) -> Known {
         let usual = if self.calls.knows(call) { "tool_call_update" } else { "tool_call" };
         let word = field(fields, UPDATE, "sessionUpdate").and_then(Raw::string);
-        begin_news(origin, word.map_or(usual, Str::as_escaped), fields, out);
+        let word = word.map_or(usual, Str::as_escaped);
+        if word == "tool_call" {
+            self.calls.call(call);
+        }
+        begin_news(origin, word, fields, out);
         out.str_if(",\"toolCallId\":", Some(call));
         self.hear(call, fields, UPDATE)
     }

@@ -1,7 +1,7 @@
 //! The protocol's messages, read and written.
 
 use super::VENDOR;
-use crate::testing::kept;
+use crate::testing::{kept, traced};
 
 /// The events of a log, without the header.
 fn events(log: &str) -> Vec<String> {
@@ -221,7 +221,7 @@ fn what_blocks_hold_is_said_in_the_targets_words() {
 {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}
 "#;
     for to in ["claude", "claude:transcript"] {
-        let (out, ledger) = crate::testing::traced(LOG, "acp", to);
+        let (out, ledger) = traced(LOG, "acp", to);
         assert!(out.contains(r#"{"type":"text","text":"in a file"}"#), "{to}: {out}");
         for (gone, at) in [("audio", 1), ("QkJC", 3), ("resource_link", 4)] {
             assert!(!out.contains(gone), "{to}: {out}");
@@ -250,4 +250,36 @@ fn an_answer_to_nobody_ends_no_turn() {
     // Of the agent's side alone nobody knows what was asked.
     let alone: String = log.lines().skip(4).take(2).map(|line| format!("{line}\n")).collect();
     assert!(kept(&alone, "acp", "claude").contains("\"result\":\"done\""));
+}
+
+const TWICE: &str = r#"
+{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","permissionMode":"default","claude_code_version":"2.1.329","uuid":"a"}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Frob","input":{"n":1}}]},"session_id":"s","uuid":"b"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"one"}]},"session_id":"s","uuid":"d"}
+{"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Frob","input":{"n":2}}]},"session_id":"s","uuid":"e"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"two"}]},"session_id":"s","uuid":"f"}
+{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":2,"result":"","session_id":"s","uuid":"g"}
+"#;
+
+/// Editors know a call by its id for as long as its session goes on.
+#[test]
+fn no_two_calls_have_the_same_id() {
+    let (log, ledger) = traced(TWICE, "claude", "acp");
+    let ids: Vec<&str> = log.split("\"toolCallId\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(ids, ["c", "c", "c", "c-2", "c-2", "c-2"], "{log}");
+    assert!(ledger.contains("another call of the session has its id"), "{ledger}");
+    let back = kept(&log, "acp", "openai:messages");
+    assert_eq!((back.matches("\"c-2\"").count(), back.matches("\"c\"").count()), (2, 2), "{back}");
+}
+
+/// What is called a call when the call of its id is over is another one.
+#[test]
+fn an_id_that_comes_again_is_another_call() {
+    let log = kept(TWICE, "claude", "acp").replace("c-2", "c");
+    let found = events(&log);
+    for n in ["\"input\":{\"n\":1}", "\"input\":{\"n\":2}"] {
+        assert_eq!(has(&found, &["\"event\":\"reply\"", n]), 1, "{found:#?}");
+    }
+    assert_eq!(has(&found, &["\"event\":\"tool_result\""]), 2, "{found:#?}");
+    assert_eq!(kept(&kept(&log, "acp", "agentglot"), "agentglot", "acp"), log);
 }

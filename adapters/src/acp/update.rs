@@ -274,7 +274,11 @@ impl Decoder {
         self.begin_call(id, origin, sink);
         // The word says no more than whether the call has been spoken of.
         let usual = if self.calls.knows(id) { "tool_call_update" } else { "tool_call" };
-        news.keeps_word = news.update.get("sessionUpdate").and_then(Raw::string).is_some_and(|word| !word.is(usual));
+        let word = news.update.get("sessionUpdate").and_then(Raw::string).unwrap_or_default();
+        news.keeps_word = !word.is(usual);
+        if word.is("tool_call") {
+            self.calls.call(id);
+        }
         let before = self.calls.known(id);
         match self.calls.hear(id, &news.update) {
             Step::Known => {

@@ -11,7 +11,7 @@ use crate::ids;
 use crate::json::{Digits, Out, Raw, Str, alike};
 use crate::threads::Threads;
 use crate::trace::Kept;
-use crate::waiting::Waiting;
+use crate::unique::Unique;
 
 /// Writes version 1.0: a run for each turn, and everything that begins ends before the run does.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ pub(super) struct Run {
     pub(super) session: String,
     /// How many rounds there were.
     pub(super) rounds: u64,
-    /// Ids of messages, calls and subagents, none of which is given twice; with each the number that comes next behind it.
-    used: BTreeMap<String, u64>,
+    /// Ids of messages and subagents, and those of calls, which are named apart.
+    pub(super) messages: Unique,
+    pub(super) calls: Unique,
     pub(super) threads: Threads<Speaker>,
-    /// Calls that are called otherwise, for another one of the run has their id; and those that subagents have made, with these.
-    pub(super) renamed: Waiting<String>,
+    /// Calls that subagents have made, with these.
     pub(super) owners: BTreeMap<String, String>,
     /// The same the other way round: what each has made.
     pub(super) owned: BTreeMap<String, Vec<String>>,
@@ -59,27 +59,6 @@ pub(super) struct Run {
     pub(super) models: BTreeMap<String, Usage<'static>>,
     /// Calls that wait for permission: what was asked, by the calls.
     pub(super) asked: BTreeMap<String, String>,
-}
-
-impl Run {
-    /// An id like this that nothing else in the run has.
-    pub(super) fn fresh(&mut self, wanted: &str) -> String {
-        let Some(&next) = self.used.get(wanted) else {
-            self.used.insert(wanted.to_owned(), 2);
-            return wanted.to_owned();
-        };
-        let mut n = next;
-        let id = loop {
-            let id = format!("{wanted}-{n}");
-            n += 1;
-            if !self.used.contains_key(&id) {
-                break id;
-            }
-        };
-        self.used.insert(wanted.to_owned(), n);
-        self.used.insert(id.clone(), 2);
-        id
-    }
 }
 
 impl Encoder {

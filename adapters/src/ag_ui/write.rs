@@ -74,8 +74,8 @@ impl Encoder {
         let agent = event.origin.agent;
         let run = self.run.get_or_insert_default();
         let wanted = agent.and_then(|agent| agent.id).filter(|id| !id.is_empty()).unwrap_or(call);
-        let id = run.fresh(wanted.as_escaped());
-        let written = run.renamed.get(call.as_escaped()).cloned();
+        let id = run.messages.named(wanted.as_escaped());
+        let written = run.calls.called(call.as_escaped()).map(str::to_owned);
         let owner = run.owners.get(call.as_escaped()).cloned();
         let parent = owner.map(|owner| self.thread(Some(Str::trusted(&owner))).id.clone());
         self.begin("SUBAGENT_STARTED", &id, out);
@@ -385,7 +385,7 @@ impl Encoder {
         let id = self.message("result", out);
         let run = self.run.get_or_insert_default();
         run.asked.remove(result.call.as_escaped());
-        let written = run.renamed.take(result.call.as_escaped());
+        let written = run.calls.answered(result.call.as_escaped());
         self.begin("TOOL_CALL_RESULT", &agent, out);
         match written {
             Some(written) => call_id(&written, out),
@@ -420,7 +420,7 @@ impl Encoder {
     }
 
     fn fresh(&mut self, wanted: &str) -> String {
-        self.run.get_or_insert_default().fresh(wanted)
+        self.run.get_or_insert_default().messages.named(wanted)
     }
 
     /// The id of the message that a round is.
@@ -437,21 +437,15 @@ impl Encoder {
     /// The id of a call. No two of a run have the same.
     fn call_id(&mut self, id: Str<'_>, parent: Option<Str<'_>>, out: &Out) -> String {
         let run = self.run.get_or_insert_default();
-        let wanted = if id.is_empty() { "call" } else { id.as_escaped() };
-        // Calls and messages are named apart.
-        let key = format!("call {wanted}");
-        let fresh = run.fresh(&key);
-        let written = fresh.strip_prefix("call ").unwrap_or(&fresh).to_owned();
-        if written != id.as_escaped() {
+        let id = id.as_escaped();
+        let written = run.calls.call(id).unwrap_or(id).to_owned();
+        if written != id {
             out.invented("/toolCallId", "another call of the run has its id");
-            run.renamed.add(id.as_escaped(), written.clone());
         }
         if let Some(parent) = parent {
-            run.owners.insert(id.as_escaped().to_owned(), parent.as_escaped().to_owned());
-            run.owned
-                .entry(parent.as_escaped().to_owned())
-                .or_default()
-                .push(id.as_escaped().to_owned());
+            let parent = parent.as_escaped();
+            run.owners.insert(id.to_owned(), parent.to_owned());
+            run.owned.entry(parent.to_owned()).or_default().push(id.to_owned());
         }
         written
     }

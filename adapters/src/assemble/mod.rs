@@ -10,6 +10,7 @@ mod calls;
 mod late;
 mod pending;
 mod pieces;
+mod settle;
 mod thread;
 mod turn;
 mod waiting;

@@ -166,6 +166,26 @@ impl Pending {
         tell_kept(&mut rest, translated, out);
     }
 
+    /// The whole block comes when it has gone over as its pieces say it. What it says otherwise has no place any more.
+    pub(super) fn tell_whole(&self, block: &Block<'_>, out: &Out) {
+        let same = match block {
+            _ if !out.traced() => return,
+            Block::Call(call) => self.says_input(call.input),
+            Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => text.same_text(Str::trusted(&self.body)),
+            _ => true,
+        };
+        match block {
+            _ if same => out.merged("a snapshot of what went over in pieces"),
+            Block::Call(call) => [call.id, call.name].iter().for_each(|part| out.used(part.as_escaped())),
+            _ => {}
+        }
+    }
+
+    fn says_input(&self, input: Raw<'_>) -> bool {
+        let body = if self.body.is_empty() { "{}" } else { &self.body };
+        says_json(body, input)
+    }
+
     /// Makes an empty one into a block that a snapshot said.
     pub(super) fn say(&mut self, block: &Block<'_>) {
         self.confirmed = true;

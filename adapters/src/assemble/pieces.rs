@@ -32,7 +32,7 @@ impl Thread {
         });
         self.blocks[at].confirmed = true;
         if self.blocks[at].shown {
-            desk.down.out.merged("a snapshot of what went over in pieces");
+            self.blocks[at].tell_whole(block, desk.down.out);
             return;
         }
         if let Block::Call(call) = block
@@ -276,20 +276,6 @@ impl Thread {
             "a retraction: the pieces that were given up stay in the target",
         );
         None
-    }
-
-    /// Something else begins: calls before it whose arguments are whole, and that wait for no result, are said first.
-    pub(super) fn settle_calls_before(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
-            let block = &self.blocks[at];
-            if block.kind != BlockKind::Call || block.shown {
-                continue;
-            }
-            if block.wait != Wait::Nothing || !block.complete && !is_one_value(&Str::trusted(&block.body).unescape()) {
-                return;
-            }
-            self.settle_block(at, origin, desk);
-        }
     }
 
     /// Brings one held block to its end: its call, its snapshot, its stop.

@@ -5,6 +5,7 @@ use crate::agentglot;
 use crate::codec::{Cx, Decode, Dialect, Encoder, Style, Want};
 use crate::event::{Event, Input, Sink};
 use crate::json::Out;
+use crate::testing::traced;
 
 /// Runs canonical events through an assembler and writes what comes out as canonical events, shortened for reading:
 /// `{"event":"delta","index":0,"text":"a"}` becomes `delta index:0 text:"a"`.
@@ -440,5 +441,57 @@ fn pieces_of_a_round_that_only_the_whole_text_names_are_said_once() {
     for want in [Want::SNAPSHOTS, Want::DELTAS] {
         let out = assemble(Dialect::Cursor, want, Duties::default(), log);
         assert_eq!(out.iter().filter(|line| line.contains("once")).count(), 1, "{out:#?}");
+    }
+}
+
+#[test]
+fn what_was_said_before_a_result_stands_before_it() {
+    let log = r#"
+        {"event":"session","opens_turn":true}
+        {"event":"round_start","round":"m"}
+        {"event":"reply","round":"m","blocks":[{"type":"call","id":"c","name":"f","kind":"other","input":{}}]}
+        {"event":"block_start","index":1,"block":{"type":"text"}}
+        {"event":"delta","index":1,"text":"I "}
+        {"event":"delta","index":1,"text":"wait"}
+        {"event":"block_stop","index":1}
+        {"event":"tool_result","call":"c","status":"success","content":"ok"}
+        {"event":"round_end"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    for want in [Want::SNAPSHOTS, Want::BOTH] {
+        let all = assemble(Dialect::Acp, want, Duties::default(), log);
+        let at = |what: &str| all.iter().position(|line| line.contains(what));
+        assert!(at("I wait").is_some() && at("I wait") < at("tool_result"), "{all:#?}");
+        assert_eq!(all.iter().filter(|line| line.contains("I wait")).count(), 1, "{all:#?}");
+    }
+}
+
+#[test]
+fn arguments_that_come_behind_their_call_are_told_as_lost() {
+    let line = |rest: &str| format!("{{{rest},\"parent_tool_use_id\":null,\"session_id\":\"s\",\"uuid\":\"u\"}}\n");
+    let piece = |event: &str| line(&format!("\"type\":\"stream_event\",\"event\":{{{event}}}"));
+    let log = |input: &str| {
+        [
+            line(r#""type":"system","subtype":"init","cwd":"/w","tools":[],"model":"m","permissionMode":"default","claude_code_version":"2.1.329""#),
+            piece(r#""type":"message_start","message":{"id":"m1","role":"assistant","model":"m","content":[]}"#),
+            piece(r#""type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"Frob","input":{}}"#),
+            piece(r#""type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"n\":1}"}"#),
+            piece(r#""type":"content_block_stop","index":0"#),
+            piece(r#""type":"content_block_start","index":1,"content_block":{"type":"text","text":""}"#),
+            piece(r#""type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"hm"}"#),
+            line(&format!(
+                r#""type":"assistant","message":{{"id":"m1","role":"assistant","model":"m","content":[{{"type":"tool_use","id":"c","name":"Frob","input":{input}}},{{"type":"text","text":"hm"}}]}}"#
+            )),
+        ]
+        .concat()
+    };
+    for (input, lost) in [(r#"{"n":1}"#, 0), (r#"{"n":77}"#, 1)] {
+        let (out, ledger) = traced(&log(input), "claude", "acp");
+        assert!(out.contains(r#""rawInput":{"n":1}"#) && !out.contains("77"), "{out}");
+        assert_eq!(
+            ledger.matches(r#""pointer":"/message/content/0/input","fate":"dropped""#).count(),
+            lost,
+            "{ledger}"
+        );
     }
 }

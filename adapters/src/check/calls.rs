@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::report::{Line, Place, Report};
-use super::seen::Seen;
-use super::{Level, Rule};
+use super::{Level, Rule, Seen};
 use crate::event::{ResultStatus, ToolResult};
 use crate::json::Str;
 

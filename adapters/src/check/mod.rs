@@ -25,7 +25,6 @@ mod calls;
 mod core;
 mod report;
 mod rules;
-mod seen;
 mod state;
 mod tree;
 mod turns;
@@ -39,6 +38,9 @@ use crate::reader::{Framing, Reader};
 use core::Core;
 
 pub use rules::{Level, Rule, UnknownLevel, UnknownRule};
+
+/// Ids that a log has said. Longer logs forget the first ones.
+type Seen = crate::seen::Seen<{ 1 << 20 }>;
 
 /// A rule that is broken, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! What is known of one session.
 
-use super::Rule;
 use super::blocks::Round;
 use super::calls::Calls;
 use super::report::{Line, Report};
-use super::seen::Seen;
 use super::tree::Tree;
 use super::turns::Turns;
+use super::{Rule, Seen};
 use crate::event::{Event, Origin};
 use crate::json::Str;
 use crate::threads::Threads;

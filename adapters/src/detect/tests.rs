@@ -48,6 +48,14 @@ fn layouts_are_told_apart() {
 }
 
 #[test]
+fn an_answer_without_numbers_is_one() {
+    assert_eq!(
+        found("{\n  \"session_id\": \"s\",\n  \"response\": \"No response generated\"\n}"),
+        "gemini:json"
+    );
+}
+
+#[test]
 fn what_cannot_be_told_is_said() {
     assert_eq!(detect(" \n\n"), Answer::Empty);
     let Answer::Unclear(unclear) = detect("hello\n{\"x\":1}\n") else {

@@ -25,6 +25,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         "" if line.has_all(&["session_id", "response", "stats"]) => {
             evidence(PROOF, "session_id, response and stats").map(|found| found.mode(Mode::JSON))
         }
+        "" if line.has_all(&["session_id", "response"]) => evidence(STRONG, "session_id and response").map(|found| found.mode(Mode::JSON)),
         "" if line.has("session_id") && line.find(&["error", "code"]).is_some() => {
             evidence(STRONG, "session_id and an error with a code").map(|found| found.mode(Mode::JSON))
         }

@@ -15,6 +15,7 @@ use crate::blocks::{MESSAGE, Writer};
 use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
 use crate::event::{At, Block, Content, Counted, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
+use crate::seen::Seen;
 use crate::threads::Threads;
 use init::Facts;
 use outcome::{Spent, Turn};
@@ -44,6 +45,8 @@ struct Core {
     facts: Facts,
     turn: Turn,
     spent: Spent,
+    /// The ids of messages: no two have the same.
+    messages: Seen<4096>,
     /// The program said why it ends; the outcome is still to come.
     fatal: Option<String>,
     /// The numbers of subagents that may hold a message.
@@ -75,6 +78,7 @@ impl Encoder {
             facts: Facts::default(),
             turn: Turn::default(),
             spent: Spent::default(),
+            messages: Seen::default(),
             fatal: None,
             holding: BTreeSet::new(),
             scratch: Vec::new(),
@@ -140,7 +144,8 @@ impl Encoder {
         core.begin_turn(event, out);
         thread.result(core, event, out);
         core.pen.open("user", out);
-        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        let id = core.pen.id_of_result(event.origin.id);
+        core.pen.envelope(id, event.origin.parent, out);
         out.lit(",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":");
         out.str(result.call);
         let is_error = result.is_error.unwrap_or(result.status != ResultStatus::Success);

@@ -116,10 +116,7 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
     let cx = teller.cx;
     let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
     let mut text = value.as_escaped();
-    let thought = text
-        .trim_ascii_start()
-        .strip_prefix(THOUGHT[0])
-        .and_then(|rest| rest.split_once(THOUGHT[1]));
+    let thought = text.trim_ascii_start().strip_prefix(THOUGHT[0]).and_then(thought);
     if let Some((thought, rest)) = thought {
         cx.took(value.as_escaped());
         let thought = Str::trusted(trimmed(thought));
@@ -143,6 +140,21 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
     }
     blocks.extend(calls);
     teller.reply(blocks.into_bump_slice(), None, said);
+}
+
+/// A thought and what stands behind its mark. It may hold marks too: the end is the first mark to which no other one belongs.
+fn thought(text: &str) -> Option<(&str, &str)> {
+    let first = text.split_once(THOUGHT[1])?;
+    let (mut from, mut open) = (0, 1_usize);
+    while let Some(end) = text[from..].find(THOUGHT[1]).map(|at| from + at) {
+        open += text[from..end].matches(THOUGHT[0]).count();
+        open -= 1;
+        from = end + THOUGHT[1].len();
+        if open == 0 {
+            return Some((&text[..end], &text[from..]));
+        }
+    }
+    Some(first)
 }
 
 /// So many marks of a text are tried whether a call begins at them.

@@ -105,6 +105,31 @@ fn marks_in_texts_are_texts() {
     }
 }
 
+/// A thought may hold what marks thoughts.
+#[test]
+fn marks_in_thoughts_are_thoughts() {
+    for (thought, behind) in [
+        ("a <think>b</think> c", ""),
+        ("<think>b</think>", "d"),
+        ("<think>", "d"),
+        ("a", "d </think>"),
+    ] {
+        let call = r#"{\"name\": \"f\", \"arguments\": {}}"#;
+        for (from, text) in [("function_call", call), ("gpt", behind)] {
+            let said = format!("{{\"from\":\"{from}\",\"value\":\"<think>\\n{thought}\\n</think>\\n\\n{text}\"}}");
+            let log = format!("{{\"conversations\":[{{\"from\":\"human\",\"value\":\"a\"}},{said}]}}\n");
+            let messages = kept(&log, "sharegpt", "openai:messages");
+            assert!(messages.contains(&format!("\"reasoning_content\":\"{thought}\"")), "{messages}");
+            let is_call = from == "function_call";
+            assert_eq!(messages.matches("\"name\":\"f\"").count(), usize::from(is_call), "{messages}");
+            assert!(
+                is_call || messages.contains(&format!("\"content\":\"{text}\"")) || text.is_empty(),
+                "{messages}"
+            );
+        }
+    }
+}
+
 /// What is said in other escapes is the same.
 #[test]
 fn marks_are_marks_however_they_are_escaped() {

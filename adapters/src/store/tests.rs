@@ -5,6 +5,7 @@ use bumpalo::Bump;
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
 use crate::event::{Event, Input, Kind, Sink};
 use crate::json::{Out, Raw};
+use crate::testing::traced;
 
 struct Through<'e>(&'e mut Encoder, &'e mut Out);
 
@@ -77,4 +78,27 @@ fn lines_that_are_kept_are_rebuilt() {
         }
     }
     assert!(seen >= 5, "{seen} kept sessions");
+}
+
+/// A file is sent to a model as a whole, and servers refuse ids of calls that come twice.
+#[test]
+fn no_two_calls_of_a_file_have_the_same_id() {
+    let log = r#"
+        {"agentglot":1,"source":"tricode"}
+        {"event":"session","session":"s","opens_turn":true}
+        {"event":"reply","session":"s","round":"m1","blocks":[{"type":"call","id":"c","name":"Frob","kind":"other","input":{"n":1}}]}
+        {"event":"tool_result","session":"s","call":"c","status":"success","content":"one"}
+        {"event":"outcome","session":"s","outcome":"success"}
+        {"event":"session","session":"s","opens_turn":true}
+        {"event":"reply","session":"s","round":"m2","blocks":[{"type":"call","id":"c","name":"Frob","kind":"other","input":{"n":2}}]}
+        {"event":"tool_result","session":"s","call":"c","status":"success","content":"two"}
+        {"event":"outcome","session":"s","outcome":"success"}
+    "#;
+    let log: String = log.lines().map(|line| format!("{}\n", line.trim())).collect();
+    for store in ["claude:transcript", "qwen-code:chat", "gemini:chat", "codex:rollout"] {
+        let (kept, ledger) = traced(log.trim_start(), "agentglot", store);
+        let first = kept.matches("\"c\"").count();
+        assert!(first > 0 && kept.matches("\"c-2\"").count() == first, "{store}: {kept}");
+        assert!(ledger.contains("another call of the session has its id"), "{store}: {ledger}");
+    }
 }

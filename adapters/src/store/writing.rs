@@ -3,6 +3,7 @@
 use crate::event::{Origin, Session, Time, iso};
 use crate::ids::{Uuids, uuid};
 use crate::json::{Out, Str};
+use crate::unique::Unique;
 
 /// The session that is written, as far as it is. All texts are the bodies of JSON strings.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(crate) struct Writing {
     last_id: String,
     /// When the last line was written.
     time: String,
+    /// The calls of the file: models are sent all of it, and their servers refuse ids that come twice.
+    pub(crate) unique: Unique,
 }
 
 impl Writing {

@@ -1,3 +1,5 @@
+use bumpalo::Bump;
+
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{MESSAGE, UsagePlace, Writer, member};
 use crate::claude::VERSION;
@@ -288,6 +290,9 @@ impl Encode for Encoder {
         if self.own() {
             return self.own_event(event, out);
         }
+        let arena = Bump::new();
+        let renamed = self.kept.unique.event(event, "/message/content/0/id", &arena, out);
+        let event = renamed.as_ref().unwrap_or(event);
         match event.kind {
             Kind::Session(session) => {
                 self.kept.facts(session, out);

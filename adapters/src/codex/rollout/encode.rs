@@ -1,5 +1,7 @@
 //! Events to lines: who writes what.
 
+use bumpalo::Bump;
+
 use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Counted, Event, Input, InputKind, Kind, Topic, Usage};
@@ -66,7 +68,9 @@ impl Encode for Encoder {
             return out.lit("\n");
         }
         self.kept.come_to(&event.origin);
-        self.foreign(event, out);
+        let arena = Bump::new();
+        let renamed = self.kept.unique.event(event, "/payload/call_id", &arena, out);
+        self.foreign(renamed.as_ref().unwrap_or(event), out);
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {

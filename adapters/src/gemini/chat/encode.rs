@@ -1,3 +1,5 @@
+use bumpalo::Bump;
+
 use super::{AGAIN, HEADER, INNER, REWIND, SET};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
@@ -459,6 +461,9 @@ impl Encode for Encoder {
             self.flush(out);
         }
         self.kept.come_to(&event.origin);
+        let arena = Bump::new();
+        let renamed = self.kept.unique.event(event, "/toolCalls", &arena, out);
+        let event = renamed.as_ref().unwrap_or(event);
         match event.kind {
             Kind::Session(session) => {
                 self.flush(out);

@@ -1,3 +1,5 @@
+use bumpalo::Bump;
+
 use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
 use crate::codec::{Dialect, Encode, Style, Want};
@@ -337,6 +339,9 @@ impl Encode for Encoder {
         if self.own {
             return self.own_event(event, out);
         }
+        let arena = Bump::new();
+        let renamed = self.kept.unique.event(event, "/message/parts", &arena, out);
+        let event = renamed.as_ref().unwrap_or(event);
         match event.kind {
             Kind::Session(session) => {
                 self.flush(out);

@@ -20,8 +20,11 @@ pub(super) struct Pen {
     ids: Uuids,
     /// How many ids were made up.
     made: u64,
-    /// The id that the last line had from its source. No two lines share one.
+    /// The id that the last line had from its source, and that of the last message. No two lines share one.
     last: String,
+    message: String,
+    /// That of the last line with a result.
+    result: String,
 }
 
 impl Pen {
@@ -35,6 +38,8 @@ impl Pen {
             ids: Uuids::new("", 0),
             made: 0,
             last: String::new(),
+            message: String::new(),
+            result: String::new(),
         }
     }
 
@@ -137,12 +142,13 @@ impl Pen {
         &self.session
     }
 
-    /// Writes the id of the source's line; a made-up one if it has none, or if a foreign one was that of the line before.
+    /// Writes the id of the source's line; a made-up one if it has none, or if a line before was of the same foreign one.
     #[inline]
     pub(super) fn id(&mut self, id: Option<Str<'_>>, out: &mut Out) {
         match id {
-            Some(id) if self.own || id.as_escaped() != self.last => {
-                self.has_id(id.as_escaped());
+            Some(id) if self.own || id.as_escaped() != self.last && id.as_escaped() != self.message => {
+                self.last.clear();
+                self.last.push_str(id.as_escaped());
                 out.body(id);
             }
             _ => {
@@ -153,11 +159,18 @@ impl Pen {
         }
     }
 
-    /// A line was written with this id.
-    #[inline]
+    /// The id for a result: one line of the source may hold several, of which the first has its id.
+    pub(super) fn id_of_result<'e>(&mut self, id: Option<Str<'e>>) -> Option<Str<'e>> {
+        let said = id.map_or("", Str::as_escaped);
+        let again = said == self.result;
+        said.clone_into(&mut self.result);
+        id.filter(|_| !again)
+    }
+
+    /// A message was written, whose line has its id.
     pub(super) fn has_id(&mut self, id: &str) {
-        self.last.clear();
-        self.last.push_str(id);
+        self.message.clear();
+        self.message.push_str(id);
     }
 
     #[inline]

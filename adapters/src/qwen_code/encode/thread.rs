@@ -24,9 +24,8 @@ pub(super) struct Thread {
     /// The block whose pieces are coming.
     open: Option<Run>,
     middle: Middle,
-    /// The source's id of the last round that had one, and of the last line that gave a message its id.
+    /// The source's id of the last round that had one.
     last_round: String,
-    last_line: String,
 }
 
 /// What a delta line has between its id and its piece.
@@ -332,13 +331,12 @@ impl Thread {
         if !self.message.id.is_empty() {
             return;
         }
-        if !self.round.id.is_empty() {
-            std::mem::swap(&mut self.message.id, &mut self.round.id);
+        let id = std::mem::take(&mut self.round.id);
+        if !id.is_empty() && core.messages.add(Str::trusted(&id)) {
+            self.message.id = id;
             return;
         }
-        if let Some(line) = line.filter(|line| line.as_escaped() != self.last_line) {
-            self.last_line.clear();
-            self.last_line.push_str(line.as_escaped());
+        if let Some(line) = line.filter(|line| core.messages.add(*line)) {
             self.message.id.push_str(line.as_escaped());
             return out.used(line.as_escaped());
         }

@@ -1,1 +1,45 @@
+//! What other programs say, as this one writes it.
 
+use crate::convert::Options;
+use crate::testing::{format, with};
+
+/// Several lines may come of one, also where something stands between them; and a reply's id may come again.
+#[test]
+fn no_two_lines_have_the_same_id() {
+    let reply = |id: &str, uuid: &str, blocks: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"uuid\":\"{uuid}\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{{\"id\":\"{id}\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{blocks}],\"stop_reason\":null,\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}}}}\n"
+        )
+    };
+    let call = |id: &str| format!("{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"Frob\",\"input\":{{}}}}");
+    let result = |id: &str| format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"x\"}}");
+    let text = "{\"type\":\"text\",\"text\":\"hm\"}";
+    let log = [
+        "{\"type\":\"system\",\"subtype\":\"init\",\"uuid\":\"a\",\"session_id\":\"s\",\"cwd\":\"/w\",\"tools\":[],\"model\":\"m\"}\n".to_owned(),
+        reply("m1", "b", &format!("{text},{},{text},{}", call("c1"), call("c2"))),
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"d\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{{\"role\":\"user\",\"content\":[{},{}]}}}}\n",
+            result("c1"),
+            result("c2")
+        ),
+        reply("m2", "e", text),
+        reply("m1", "f", text),
+        "{\"type\":\"result\",\"subtype\":\"success\",\"uuid\":\"g\",\"session_id\":\"s\",\"is_error\":false,\"duration_ms\":1,\"num_turns\":1,\"result\":\"hm\"}\n".to_owned(),
+    ]
+    .concat();
+    for (from, to, partial) in [
+        ("claude", "qwen-code", false),
+        ("claude", "qwen-code", true),
+        ("claude", "qwen-code:json", false),
+        ("qwen-code", "qwen-code:json", false),
+    ] {
+        let options = Options {
+            partial,
+            ..Options::new(format(from), format(to))
+        };
+        let written = with(&log, options);
+        let ids: Vec<&str> = written.split("\"uuid\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let distinct: std::collections::BTreeSet<&&str> = ids.iter().collect();
+        assert!(ids.len() > 6 && distinct.len() == ids.len(), "{from} -> {to}: {written}");
+    }
+}

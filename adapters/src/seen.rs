@@ -5,19 +5,17 @@ use std::collections::{HashSet, VecDeque};
 use crate::ids;
 use crate::json::Str;
 
-/// More are forgotten, the oldest first: an id that comes again that much later is taken for a new one.
-const MOST: usize = 1 << 20;
-
-/// Ids that were seen, as their hashes.
+/// Ids that were seen, as their hashes. More than `MOST` are forgotten, the oldest first: an id that comes again that much later is
+/// taken for a new one.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen<const MOST: usize> {
     ids: HashSet<u64>,
     order: VecDeque<u64>,
 }
 
-impl Seen {
+impl<const MOST: usize> Seen<MOST> {
     /// Returns whether it is a new one.
-    pub(super) fn add(&mut self, id: Str<'_>) -> bool {
+    pub(crate) fn add(&mut self, id: Str<'_>) -> bool {
         let hash = ids::hash(id.as_escaped());
         if !self.ids.insert(hash) {
             return false;
@@ -31,12 +29,12 @@ impl Seen {
         true
     }
 
-    pub(super) fn has(&self, id: Str<'_>) -> bool {
+    pub(crate) fn has(&self, id: Str<'_>) -> bool {
         self.ids.contains(&ids::hash(id.as_escaped()))
     }
 
     /// Whether some were forgotten.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.order.len() == MOST
     }
 }

@@ -1,0 +1,151 @@
+//! Ids that a target gives once, where sources give them again.
+
+use std::collections::BTreeMap;
+
+use bumpalo::Bump;
+
+use crate::event::{Block, Event, Kind, Permission, Reply, Request, ToolCall, ToolResult};
+use crate::ids::hash;
+use crate::json::{Out, Str};
+use crate::waiting::Waiting;
+
+/// More are forgotten, all at once: an id that comes again that much later is taken for a new one.
+const MOST: usize = 1 << 14;
+
+/// Ids of which none is given twice, and what calls are called that had to get another one.
+#[derive(Debug, Default)]
+pub(crate) struct Unique {
+    /// Hashes of the ids that were asked for; with each the number that comes next behind it.
+    given: BTreeMap<u64, u64>,
+    /// What calls are called otherwise, by their own ids, until they have their results.
+    renamed: Waiting<String>,
+}
+
+impl Unique {
+    /// An id like this that nothing else has.
+    pub(crate) fn named(&mut self, wanted: &str) -> String {
+        self.fresh(wanted).unwrap_or_else(|| wanted.to_owned())
+    }
+
+    /// The same; `None` if that is this one.
+    fn fresh(&mut self, wanted: &str) -> Option<String> {
+        if !self.is_given(wanted) {
+            if self.given.len() == MOST {
+                self.given.clear();
+            }
+            self.given.insert(hash(wanted), 2);
+            return None;
+        }
+        let next = self.given.get(&hash(wanted)).copied().unwrap_or(2);
+        let mut made = (next..).map(|n| (n, format!("{wanted}-{n}")));
+        let (n, id) = made.find(|(_, id)| !self.given.contains_key(&hash(id)))?;
+        self.given.insert(hash(wanted), n + 1);
+        Some(id)
+    }
+
+    /// Whether an id was asked for, or made of one that was.
+    fn is_given(&self, id: &str) -> bool {
+        let made_of = |(base, n): (&str, &str)| {
+            let next = self.given.get(&hash(base))?;
+            Some(n.parse::<u64>().is_ok_and(|n| n >= 2 && n < *next))
+        };
+        self.given.contains_key(&hash(id)) || id.rsplit_once('-').and_then(made_of) == Some(true)
+    }
+
+    /// A call of this id is made. What it is called instead, if another one has the id, or if that is none.
+    pub(crate) fn call(&mut self, id: &str) -> Option<&str> {
+        let fresh = match id {
+            "" => self.named("call"),
+            id => self.fresh(id)?,
+        };
+        self.renamed.add(id, fresh);
+        self.called(id)
+    }
+
+    /// The same of the last call of this id that has no result yet.
+    pub(crate) fn called(&self, id: &str) -> Option<&str> {
+        self.renamed.get(id).map(String::as_str)
+    }
+
+    /// The event with the ids that its calls are given, where those are other ones; `at` is where the output says the id of a call.
+    pub(crate) fn event<'b>(&mut self, event: &Event<'b>, at: &'static str, arena: &'b Bump, out: &Out) -> Option<Event<'b>> {
+        let kind = match event.kind {
+            Kind::Reply(reply) => {
+                let mut blocks = None;
+                for (n, block) in reply.blocks.iter().enumerate() {
+                    let Block::Call(call) = block else { continue };
+                    let Some(id) = self.call(call.id.as_escaped()) else { continue };
+                    out.used(call.id.as_escaped());
+                    out.invented(at, "another call of the session has its id");
+                    let id = Str::trusted(arena.alloc_str(id));
+                    let all = blocks.get_or_insert_with(|| bumpalo::collections::Vec::from_iter_in(reply.blocks.iter().copied(), arena));
+                    all[n] = Block::Call(ToolCall { id, ..*call });
+                }
+                let blocks = blocks?.into_bump_slice();
+                Kind::Reply(arena.alloc(Reply { blocks, ..*reply }))
+            }
+            Kind::ToolResult(result) => {
+                let id = self.answered(result.call.as_escaped())?;
+                out.used(result.call.as_escaped());
+                let call = Str::trusted(arena.alloc_str(&id));
+                Kind::ToolResult(arena.alloc(ToolResult { call, ..*result }))
+            }
+            Kind::Request(request) => {
+                let permission = request.permission?;
+                let call = permission.call?;
+                let id = self.called(call.as_escaped())?;
+                out.used(call.as_escaped());
+                let call = Some(Str::trusted(arena.alloc_str(id)));
+                let permission = Some(&*arena.alloc(Permission { call, ..*permission }));
+                Kind::Request(arena.alloc(Request { permission, ..*request }))
+            }
+            _ => return None,
+        };
+        Some(Event { kind, ..*event })
+    }
+
+    /// The call has its result. What it was called instead.
+    pub(crate) fn answered(&mut self, id: &str) -> Option<String> {
+        self.renamed.take(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_id_is_given_twice() {
+        let mut ids = Unique::default();
+        let mut all: Vec<String> = Vec::new();
+        for wanted in ["a", "a", "a-3", "a", "a-2", "b", "a-2", "a"] {
+            all.push(ids.named(wanted));
+        }
+        assert_eq!(all[..4], ["a", "a-2", "a-3", "a-4"]);
+        let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len(), "{all:?}");
+    }
+
+    #[test]
+    fn a_result_is_of_the_call_that_waits() {
+        let mut ids = Unique::default();
+        assert_eq!(ids.call("a"), None);
+        assert_eq!(ids.answered("a"), None);
+        assert_eq!(ids.call("a"), Some("a-2"));
+        assert_eq!(ids.called("a"), Some("a-2"));
+        assert_eq!(
+            (ids.call("").map(str::to_owned), ids.answered("")),
+            (Some("call".to_owned()), Some("call".to_owned()))
+        );
+        assert_eq!((ids.answered("a"), ids.answered("a")), (Some("a-2".to_owned()), None));
+    }
+
+    #[test]
+    fn memory_has_an_end() {
+        let mut ids = Unique::default();
+        for n in 0..3 * MOST {
+            assert_eq!(ids.fresh(&format!("call {n}")), None);
+        }
+        assert!(ids.given.len() <= MOST);
+    }
+}
