@@ -170,7 +170,10 @@ impl Calls {
         let shows = call.diff.len() + call.shown.len() + call.printed.len() > 0;
         let waits = !shows && (call.input == "{}" || call.input.is_empty() && self.says_inputs && call.input() == "{}");
         match status {
-            "completed" | "failed" | "cancelled" if !call.ended => Step::Ended,
+            "completed" | "failed" | "cancelled" if !call.ended => {
+                call.runs = true;
+                Step::Ended
+            }
             _ if call.runs && !call.told && !call.ended && !waits => Step::Runs,
             _ => Step::Known,
         }
@@ -411,26 +414,28 @@ fn shown_text(part: Raw<'_>) -> Option<Str<'_>> {
 impl Decoder {
     /// Tells the calls that were spoken of and not told: those whose arguments are known, or all.
     pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        for at in 0..self.calls.all.len() {
+        self.tell_calls_to(self.calls.all.len(), all, cx, sink);
+    }
+
+    /// The same of those that were spoken of before a call, or of all if it has not been.
+    pub(super) fn tell_calls_before<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        self.tell_calls_to(self.calls.find(id).unwrap_or(self.calls.all.len()), false, cx, sink);
+    }
+
+    fn tell_calls_to<'a>(&mut self, end: usize, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        // One that has said that it has no arguments gets none any more when it runs, or when one behind it has said more: they keep
+        // their order.
+        let last = self.calls.all.iter().rposition(|call| call.input.len() > 2 || call.runs);
+        for at in 0..end {
             let call = &self.calls.all[at];
-            // One that runs and has said that it has none waits no longer than until something else is spoken of: calls keep their order.
-            if !call.told && (all || call.input.len() > 2 || call.runs && !call.input.is_empty()) {
+            let known = call.input.len() > 2 || Some(at) <= last && !call.input.is_empty();
+            if !call.told && (all || known) {
                 let id = Str::trusted(cx.arena.alloc_str(&call.id));
                 let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
                 let origin = Origin { parent, ..self.origin(cx) };
                 self.tell_call(id, None, &[], origin, cx, sink);
             }
         }
-    }
-
-    /// The same, but for the call that a message speaks of.
-    pub(super) fn tell_calls_but<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let Some(own) = self.calls.find(id) else {
-            return self.tell_calls(false, cx, sink);
-        };
-        let told = std::mem::replace(&mut self.calls.all[own].told, true);
-        self.tell_calls(false, cx, sink);
-        self.calls.all[own].told = told;
     }
 
     /// Tells a call, if that has not been done. `said` is what the message says of it.

@@ -269,7 +269,7 @@ impl Decoder {
         let Some(id) = news.update.text("toolCallId", &cx) else {
             return Err(news.line.missing("params/update/toolCallId"));
         };
-        self.tell_calls_but(id, &cx, sink);
+        self.tell_calls_before(id, &cx, sink);
         self.begin_call(&cx, origin, sink);
         self.end_block(origin, sink);
         // The word says no more than whether the call has been spoken of.
@@ -313,7 +313,9 @@ impl Decoder {
                 self.tell_call(id, Some(&said), news.rest(), origin, &cx, sink);
             }
             Step::Ended => {
+                self.tell_calls_before(id, &cx, sink);
                 self.tell_call(id, Some(&news.update), &[], origin, &cx, sink);
+                self.tell_calls(false, &cx, sink);
                 let result = self.calls.result(id, &mut news.update, &before, self.turn.cancelled, &cx);
                 self.turn.resulted |= origin.parent.is_none();
                 sink.event(&Event {
