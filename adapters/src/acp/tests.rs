@@ -283,3 +283,26 @@ fn an_id_that_comes_again_is_another_call() {
     assert_eq!(has(&found, &["\"event\":\"tool_result\""]), 2, "{found:#?}");
     assert_eq!(kept(&kept(&log, "acp", "agentglot"), "agentglot", "acp"), log);
 }
+
+/// Calls keep their order, and those of one reply stand before what comes of any of them, also where one has no arguments.
+#[test]
+fn calls_of_a_reply_keep_their_order() {
+    let update =
+        |update: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":{update}}}}}}}"#);
+    let call = |id: &str, input: &str| {
+        update(&format!(
+            r#""tool_call","toolCallId":"{id}","title":"Frob","status":"pending","rawInput":{input},"name":"Frob""#
+        ))
+    };
+    let done = |id: &str| update(&format!(r#""tool_call_update","toolCallId":"{id}","status":"completed""#));
+    for results in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]] {
+        let mut lines = vec![PROMPT.to_owned(), call("a", "{}"), call("b", "{}"), call("c", r#"{"x":1}"#)];
+        lines.extend(results.map(done));
+        let out = crate::testing::converted(&(lines.join("\n") + "\n"), "acp", "claude");
+        let at = |kind: &str, id: &str| out.find(&format!("\"{kind}\":\"{id}\""));
+        let calls = ["a", "b", "c"].map(|id| at("id", id));
+        assert!(calls[0].is_some() && calls.is_sorted(), "{out}");
+        let ended = results.map(|id| at("tool_use_id", id));
+        assert!(calls[2] < ended[0] && ended.is_sorted(), "{out}");
+    }
+}
