@@ -133,7 +133,7 @@ impl Assembler {
         if event.kind.is_conversation() {
             self.content(event, down);
         }
-        self.late.hold(call, event.to_line());
+        self.late.hold(call, event.as_line());
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true
@@ -148,7 +148,7 @@ impl Assembler {
             self.tell_late(true, down);
             return false;
         }
-        self.late.hold(None, input.to_line());
+        self.late.hold(None, input.as_line());
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true
