@@ -11,14 +11,14 @@ use crate::read::{Collector, Error};
 
 impl borrowed::Event<'_> {
     /// The line that says it, without its end.
-    pub(crate) fn to_line(&self) -> String {
+    pub(crate) fn as_line(&self) -> String {
         line(|encoder, out| encoder.event(self, out))
     }
 }
 
 impl borrowed::Input<'_> {
     /// The line that says it, without its end.
-    pub(crate) fn to_line(&self) -> String {
+    pub(crate) fn as_line(&self) -> String {
         line(|encoder, out| encoder.input(self, out))
     }
 }
@@ -37,8 +37,8 @@ impl Event {
     /// The line of `agentglot:events` that says it, without its end.
     pub fn to_json(&self) -> String {
         match self.borrow(&Bump::new()) {
-            Said::Event(event) => event.to_line(),
-            Said::Input(input) => input.to_line(),
+            Said::Event(event) => event.as_line(),
+            Said::Input(input) => input.as_line(),
         }
     }
 

@@ -25,8 +25,13 @@ enum Said {
 }
 
 impl Late {
-    /// So much is held.
+    /// So many bytes are held, and so many things one behind the other.
     const MOST: usize = 1 << 20;
+    const MANY: usize = 1 << 12;
+
+    fn is_full(&self) -> bool {
+        self.size > Self::MOST || self.said.len() >= Self::MANY
+    }
 
     fn place(&mut self, id: Str<'_>) -> Option<&mut Said> {
         self.said.iter_mut().find(|said| match said {
@@ -41,9 +46,11 @@ impl Late {
 
     /// A call is on its way that has not been told.
     fn hear(&mut self, id: Str<'_>, is_running: bool) {
+        let is_full = self.is_full();
         match self.place(id) {
             Some(Said::Announced { runs, .. }) => *runs |= is_running,
             Some(Said::Line { .. }) => {}
+            None if is_full => {}
             None => self.said.push_back(Said::Announced {
                 id: id.as_escaped().to_owned(),
                 runs: is_running,
@@ -115,7 +122,7 @@ impl Assembler {
             return true;
         }
         match event.kind {
-            _ if self.late.size > Late::MOST || self.is_urgent(&event.kind) => {
+            _ if self.late.is_full() || self.is_urgent(&event.kind) => {
                 self.tell_late(true, down);
                 return false;
             }
@@ -126,7 +133,7 @@ impl Assembler {
         if event.kind.is_conversation() {
             self.content(event, down);
         }
-        self.late.hold(call, event.to_line());
+        self.late.hold(call, event.as_line());
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true
@@ -137,11 +144,11 @@ impl Assembler {
         if self.late.said.is_empty() {
             return false;
         }
-        if self.duties.live || matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
+        if self.duties.live || self.late.is_full() || matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.tell_late(true, down);
             return false;
         }
-        self.late.hold(None, input.to_line());
+        self.late.hold(None, input.as_line());
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true

@@ -3,6 +3,7 @@
 use crate::codec::Dialect;
 use crate::event::{Event, Kind, Origin, Outcome, OutcomeKind, Session};
 use crate::front::inside::{Tools, speaker};
+use crate::ids;
 use crate::json::{Raw, Str};
 use crate::live::Speaker;
 
@@ -13,10 +14,23 @@ use super::thread::format;
 pub(super) struct History {
     speaker: Speaker,
     lines: Vec<u8>,
-    turns: Vec<String>,
+    turns: Vec<Turn>,
     items: String,
-    /// The id of the prompt that was read last, which is the turn's.
+    /// The id of the prompt that the turn began with, which is the turn's, and how many prompts have joined it.
     turn: Option<String>,
+    joined: u64,
+}
+
+/// A turn that has ended. Values are as they are spelled.
+#[derive(Debug)]
+struct Turn {
+    id: String,
+    items: String,
+    status: String,
+    error: String,
+    started: String,
+    completed: String,
+    took: String,
 }
 
 impl History {
@@ -27,12 +41,19 @@ impl History {
             turns: Vec::new(),
             items: String::new(),
             turn: None,
+            joined: 0,
         }
     }
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
         if matches!(event.kind, Kind::Prompt(_)) && event.origin.parent.is_none() {
-            self.turn = event.origin.id.map(|id| id.as_escaped().to_owned());
+            let id = event.origin.id.map(|id| id.as_escaped().to_owned());
+            let joins = |turn: &String| id.as_ref() == Some(&joining_id(turn, self.joined + 1));
+            if self.turn.as_ref().is_some_and(joins) {
+                self.joined += 1;
+            } else {
+                (self.turn, self.joined) = (id, 0);
+            }
         }
         let turn = self.turn.clone();
         let event = &Event {
@@ -72,7 +93,8 @@ impl History {
     pub(super) fn turns(mut self) -> String {
         self.speaker.finish(&mut self.lines);
         self.read();
-        format!("[{}]", self.turns.join(","))
+        let turns: Vec<String> = self.turns.iter().map(Turn::object).collect();
+        format!("[{}]", turns.join(","))
     }
 
     /// Of the notifications, items that are whole and the ends of turns count.
@@ -98,17 +120,109 @@ impl History {
     }
 
     fn turn(&mut self, turn: Raw<'_>) {
-        let text = |name: &str| turn.get(name).and_then(Raw::string).map_or("", Str::as_escaped);
-        let raw = |name: &str| turn.get(name).map_or("null", Raw::as_str);
-        self.turns.push(format!(
-            "{{\"id\":\"{}\",\"items\":[{}],\"itemsView\":\"full\",\"status\":\"{}\",\"error\":{},\"startedAt\":{},\"completedAt\":{},\"durationMs\":{}}}",
-            text("id"),
-            std::mem::take(&mut self.items),
-            text("status"),
-            raw("error"),
-            raw("startedAt"),
-            raw("completedAt"),
-            raw("durationMs"),
-        ));
+        let text = |name: &str| turn.get(name).and_then(Raw::string).map_or("", Str::as_escaped).to_owned();
+        let raw = |name: &str| turn.get(name).map_or("null", Raw::as_str).to_owned();
+        let turn = Turn {
+            id: text("id"),
+            items: std::mem::take(&mut self.items),
+            status: text("status"),
+            error: raw("error"),
+            started: raw("startedAt"),
+            completed: raw("completedAt"),
+            took: raw("durationMs"),
+        };
+        match self.turns.last_mut().filter(|_| self.joined > 0) {
+            Some(before) => before.goes_on(turn),
+            None => self.turns.push(turn),
+        }
+    }
+}
+
+/// The id of the `n`th prompt that joins a turn: in the session's file it tells that it began none.
+pub(super) fn joining_id(turn: &str, n: u64) -> String {
+    ids::uuid(&format!("{turn} more"), n)
+}
+
+impl Turn {
+    /// What joined it has ended: the turn was not over before.
+    fn goes_on(&mut self, more: Self) {
+        let both = self.took.parse::<u64>().ok().zip(more.took.parse().ok());
+        *self = Self {
+            id: std::mem::take(&mut self.id),
+            items: [self.items.as_str(), more.items.as_str()]
+                .into_iter()
+                .filter(|items| !items.is_empty())
+                .collect::<Vec<_>>()
+                .join(","),
+            started: std::mem::take(&mut self.started),
+            took: both.map_or_else(|| "null".to_owned(), |(before, took): (u64, u64)| (before + took).to_string()),
+            ..more
+        };
+    }
+
+    fn object(&self) -> String {
+        let Self {
+            id,
+            items,
+            status,
+            error,
+            started,
+            completed,
+            took,
+        } = self;
+        format!(
+            "{{\"id\":\"{id}\",\"items\":[{items}],\"itemsView\":\"full\",\"status\":\"{status}\",\"error\":{error},\"startedAt\":{started},\"completedAt\":{completed},\"durationMs\":{took}}}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bumpalo::Bump;
+
+    use super::*;
+    use crate::codec::{Cx, Decode, Decoder};
+    use crate::event::{Input, Sink};
+
+    impl<'a> Sink<'a> for History {
+        fn event(&mut self, event: &Event<'a>) {
+            Self::event(self, event);
+        }
+
+        fn input(&mut self, _: &Input<'a>) {}
+    }
+
+    /// A file says of no prompt that it began no turn: its id does.
+    #[test]
+    fn what_joined_a_turn_stands_in_it() {
+        let turn = ids::uuid("t", 1);
+        let other = ids::uuid("t", 2);
+        let mut history = History::new(Dialect::Claude);
+        let mut decoder = Decoder::new(Dialect::CANONICAL);
+        for (id, text) in [
+            (turn.clone(), "one"),
+            (joining_id(&turn, 1), "more"),
+            (joining_id(&turn, 2), "most"),
+            (other.clone(), "two"),
+        ] {
+            for line in [
+                format!(r#"{{"event":"prompt","session":"s","id":"{id}","time":"2026-11-24T10:00:00.000Z","content":"{text}","source":"host"}}"#),
+                r#"{"event":"reply","session":"s","time":"2026-11-24T10:00:01.000Z","blocks":[{"type":"text","text":"Done."}]}"#.to_owned(),
+                r#"{"event":"outcome","session":"s","time":"2026-11-24T10:00:01.000Z","outcome":"success"}"#.to_owned(),
+            ] {
+                let arena = Bump::new();
+                let line: &str = arena.alloc_str(&line);
+                decoder.line(line, &Cx { arena: &arena, trace: None }, &mut history).unwrap();
+            }
+        }
+        let turns = history.turns();
+        let turns: Vec<Raw<'_>> = Raw::trusted(&turns).elements().collect();
+        let ids: Vec<&str> = turns
+            .iter()
+            .map(|turn| turn.get("id").and_then(Raw::string).unwrap().as_escaped())
+            .collect();
+        assert_eq!(ids, [turn.as_str(), other.as_str()]);
+        assert_eq!(turns[0].get("items").unwrap().elements().count(), 6, "{:?}", turns[0]);
+        assert_eq!(turns[0].get("durationMs").map(Raw::as_str), Some("3000"), "{:?}", turns[0]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::MODE;
+use super::history::joining_id;
 use super::policy::Policy;
 use super::words::{self, Wrong, quoted_or_null};
 use crate::codec::{Dialect, Format};
@@ -84,6 +85,8 @@ struct Running {
     cancelled: bool,
     /// What the host has said to it since, and the program inside has not heard.
     more: VecDeque<Vec<Part>>,
+    /// How often it has heard more.
+    joined: u64,
 }
 
 /// What the program inside was asked.
@@ -266,11 +269,11 @@ impl Thread {
         if let (true, Some(Part::Text(text))) = (self.facts.preview.is_empty(), parts.first()) {
             self.facts.preview = Str::trusted(text).unescape().into_owned();
         }
-        self.hear(Some(&id), &parts, now, actions);
+        self.hear(&id, &parts, now, actions);
     }
 
-    /// What the host says is shown to it, and told the program inside: what a turn begins with under the turn's id.
-    fn hear(&mut self, id: Option<&str>, parts: &[Part], now: i64, actions: &mut Actions) {
+    /// What the host says is shown to it, and told the program inside: what a turn begins with under the turn's id, what joins it under one of its own.
+    fn hear(&mut self, id: &str, parts: &[Part], now: i64, actions: &mut Actions) {
         Part::with(parts, |content: Content<'_>| {
             let prompt = Prompt {
                 content,
@@ -280,7 +283,7 @@ impl Thread {
         });
         // The program has no commands in texts.
         let verbatim = matches!(parts.first(), Some(Part::Text(text)) if text.trim_start().starts_with('/'));
-        self.inside.prompt_as(id, parts, verbatim, actions);
+        self.inside.prompt_as(Some(id), parts, verbatim, actions);
     }
 
     /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
@@ -345,7 +348,9 @@ impl Thread {
             running.more.clear();
         } else if let Some(parts) = running.more.pop_front() {
             // An answer is not the end: this is answered next, in the same turn.
-            return self.hear(None, &parts, now, actions);
+            running.joined += 1;
+            let id = joining_id(&running.id, running.joined);
+            return self.hear(&id, &parts, now, actions);
         }
         self.end(told, *outcome, now, actions);
         self.next(now, actions);
@@ -501,6 +506,7 @@ impl Running {
             id,
             cancelled: false,
             more: VecDeque::new(),
+            joined: 0,
         }
     }
 }
