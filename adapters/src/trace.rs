@@ -56,10 +56,12 @@ pub struct Trace {
 
 /// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
 /// own, when nobody keeps a ledger.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Kept(Vec<u64>);
 
 impl Kept {
+    pub(crate) const NOTHING: Self = Self(Vec::new());
+
     /// The parts that were kept before the `at`-th stay; the others are returned.
     pub fn split_off(&mut self, at: usize) -> Self {
         Self(self.0.split_off(at.min(self.0.len())))
@@ -256,7 +258,10 @@ impl Trace {
                 self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1));
             }
             (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
-            (None, None) => self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", note)),
+            (None, None) => {
+                let note = format!("{note} (it came on lines before this one)");
+                self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", &note));
+            }
         }
     }
 

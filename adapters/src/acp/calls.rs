@@ -179,6 +179,14 @@ impl Calls {
         }
     }
 
+    /// The call is told later, with these parts of a message that spoke of it.
+    pub(super) fn took(&self, id: Str<'_>, said: &Members<'_>, cx: &Cx<'_>) {
+        let Some(at) = self.find(id) else { return };
+        let name = facts(said).find(|fact| fact.as_escaped() == self.all[at].name);
+        let parts = [name.map(Str::as_escaped), said.get("rawInput").map(Raw::as_str)];
+        parts.into_iter().flatten().for_each(|part| cx.took(part));
+    }
+
     /// Whether a call was told.
     pub(super) fn is_told(&self, id: Str<'_>) -> bool {
         self.find(id).is_some_and(|at| self.all[at].told)
