@@ -56,12 +56,10 @@ pub struct Trace {
 
 /// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
 /// own, when nobody keeps a ledger.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub struct Kept(Vec<u64>);
 
 impl Kept {
-    pub(crate) const NOTHING: Self = Self(Vec::new());
-
     /// The parts that were kept before the `at`-th stay; the others are returned.
     pub fn split_off(&mut self, at: usize) -> Self {
         Self(self.0.split_off(at.min(self.0.len())))

@@ -7,10 +7,9 @@ use super::{MODELS, MODES, RESULT};
 use crate::chat::{FieldList, Members};
 use crate::codec::Cx;
 use crate::event::{
-    At, Count, Event, Fate, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Response, Scope, Session, Sink, Stop, Usage,
+    At, Count, Event, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Response, Scope, Session, Sink, Stop, Usage,
 };
 use crate::json::{Error, Raw, Shape, Str};
-use crate::trace::Kept;
 
 /// Questions that wait for their answer, by the id as it is spelled.
 #[derive(Debug, Default)]
@@ -28,8 +27,6 @@ pub(super) struct Question {
     pub(super) replays: bool,
     /// What is another if it is granted.
     pub(super) change: Option<Change>,
-    /// Where that is said.
-    pub(super) kept: Kept,
     /// For [`Method::Permission`]: the call, the answers to choose from, and whether they permit.
     pub(super) call: String,
     pub(super) options: Vec<(String, bool)>,
@@ -54,7 +51,6 @@ impl Question {
             cwd: String::new(),
             replays: false,
             change: None,
-            kept: Kept::NOTHING,
             call: String::new(),
             options: Vec::new(),
         }
@@ -114,14 +110,8 @@ impl Decoder {
             question.session.clone_into(&mut self.session);
         }
         let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
-        let method = question.as_ref().map(|question| question.method);
-        let Question {
-            cwd,
-            replays,
-            change,
-            mut kept,
-            ..
-        } = question.unwrap_or(Question::of(Method::Other));
+        let change = question.as_ref().and_then(|question| question.change.clone());
+        let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
         let replayed = replays && self.turn.replayed;
         if replayed {
             self.tell_calls(true, &cx, sink);
@@ -151,9 +141,7 @@ impl Decoder {
                     fields: line.rest(fields),
                 });
                 if let Some(change) = change.filter(|_| response.ok) {
-                    self.changed(change, kept, &cx, sink);
-                } else if let Some(trace) = cx.trace {
-                    trace.tell_held(&mut kept, Fate::Dropped, "it was not granted");
+                    self.changed(change, &cx, sink);
                 }
             }
         }

@@ -179,12 +179,11 @@ impl Calls {
         }
     }
 
-    /// The call is told later, with these parts of a message that spoke of it.
+    /// The call is told later, with the name that a message says which spoke of it. Arguments may be others then.
     pub(super) fn took(&self, id: Str<'_>, said: &Members<'_>, cx: &Cx<'_>) {
         let Some(at) = self.find(id) else { return };
         let name = facts(said).find(|fact| fact.as_escaped() == self.all[at].name);
-        let parts = [name.map(Str::as_escaped), said.get("rawInput").map(Raw::as_str)];
-        parts.into_iter().flatten().for_each(|part| cx.took(part));
+        name.into_iter().for_each(|name| cx.took(name.as_escaped()));
     }
 
     /// Whether a call was told.

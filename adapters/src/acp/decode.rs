@@ -401,11 +401,6 @@ impl Decoder {
         if let Some(trace) = cx.trace.filter(|_| opens) {
             trace.merged("the folder is told with the session, when it is open");
         }
-        if let (Some(trace), Some(change)) = (cx.trace, &question.change) {
-            let value = |name: &str| line.params.get(name)?.string().filter(|text| text.as_escaped() == change.said());
-            let part = ["modeId", "modelId", "value"].into_iter().find_map(value);
-            part.into_iter().for_each(|part| trace.hold(&mut question.kept, part.as_escaped()));
-        }
         self.ask(&line, by_host, question);
         let kind = match &*name {
             "elicitation/create" => ControlKind::Confirm,

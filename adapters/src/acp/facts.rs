@@ -4,7 +4,6 @@ use super::decode::{Decoder, Line};
 use crate::codec::Cx;
 use crate::event::{Event, Kind, Session, Sink};
 use crate::json::{Raw, Str};
-use crate::trace::Kept;
 
 /// Facts as they were last told; all are bodies of JSON strings.
 #[derive(Debug, Default)]
@@ -23,13 +22,6 @@ pub(super) struct Known {
 pub(super) enum Change {
     Mode(String),
     Model(String),
-}
-
-impl Change {
-    pub(super) fn said(&self) -> &str {
-        let (Self::Mode(said) | Self::Model(said)) = self;
-        said
-    }
 }
 
 impl Known {
@@ -59,9 +51,8 @@ impl Known {
 }
 
 impl Decoder {
-    /// The agent has granted it; `kept` is where the host said it.
-    pub(super) fn changed<'a>(&mut self, change: Change, mut kept: Kept, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let is_mode = matches!(change, Change::Mode(_));
+    /// The agent has granted it.
+    pub(super) fn changed<'a>(&mut self, change: Change, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         match change {
             Change::Mode(mode) => self.facts.mode = mode,
             Change::Model(model) => self.facts.model = model,
@@ -74,15 +65,7 @@ impl Decoder {
             agents: self.agents(cx),
             ..Session::default()
         });
-        let made = if is_mode { session.permission_mode } else { session.model };
-        let made = made.unwrap_or_default().as_escaped();
-        if let Some(trace) = cx.trace {
-            trace.watch(made, &kept);
-        }
         sink.event(&Event::new(self.origin(cx), Kind::Session(session)));
-        if let Some(trace) = cx.trace {
-            trace.told(&mut kept, made, "no place in the target");
-        }
     }
 
     /// The subagents that the host has declared.
