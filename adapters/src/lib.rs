@@ -89,6 +89,7 @@ mod threads;
 mod tools;
 mod trace;
 mod unique;
+mod unsaid;
 mod vendor;
 mod waiting;
 mod weave;

@@ -256,7 +256,10 @@ impl Trace {
                 self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1));
             }
             (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
-            (None, None) => self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", note)),
+            (None, None) => {
+                let note = format!("{note} (it came on lines before this one)");
+                self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", &note));
+            }
         }
     }
 

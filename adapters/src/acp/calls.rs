@@ -176,6 +176,13 @@ impl Calls {
         }
     }
 
+    /// The call is told later, with the name that a message says which spoke of it. Arguments may be others then.
+    pub(super) fn took(&self, id: Str<'_>, said: &Members<'_>, cx: &Cx<'_>) {
+        let Some(at) = self.find(id) else { return };
+        let name = facts(said).find(|fact| fact.as_escaped() == self.all[at].name);
+        name.into_iter().for_each(|name| cx.took(name.as_escaped()));
+    }
+
     /// Whether a call was told.
     pub(super) fn is_told(&self, id: Str<'_>) -> bool {
         self.find(id).is_some_and(|at| self.all[at].told)

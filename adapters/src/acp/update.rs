@@ -285,6 +285,8 @@ impl Decoder {
                 let status = news.update.text("status", &cx);
                 if let Some(trace) = cx.trace.filter(|_| !self.calls.is_told(id)) {
                     trace.merged("the call is told when it is whole");
+                    cx.took(id.as_escaped());
+                    self.calls.took(id, &news.update, &cx);
                 }
                 if let Some(status) = status.filter(|word| STATUSES.contains(&word.as_escaped())) {
                     cx.took(status.as_escaped());

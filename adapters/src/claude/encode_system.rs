@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Fate, Field, Kind, Notice, Origin, Session, Topic};
 use crate::json::{Out, Raw, Shape, Str};
-use crate::trace::Kept;
+use crate::unsaid::Unsaid;
 
 use super::VERSION;
 use super::decode_system::{SYSTEM, TOP};
@@ -22,7 +22,7 @@ pub(super) struct Facts {
     slash_commands: Option<String>,
     agents: Option<String>,
     /// Where the source says them, until they are said here.
-    kept: Kept,
+    kept: Unsaid,
 }
 
 impl Facts {
@@ -40,7 +40,7 @@ impl Facts {
             mcp_servers: list(session.mcp_servers),
             slash_commands: list(session.slash_commands),
             agents: list(session.agents),
-            kept: Kept::default(),
+            kept: Unsaid::default(),
         }
     }
 
@@ -59,25 +59,20 @@ impl Encoder {
             }
             return;
         }
-        self.unsaid_facts(out);
-        self.facts = Facts::of(session);
-        for text in [session.cwd, session.model, session.permission_mode, session.api_key_source]
-            .into_iter()
-            .flatten()
-        {
-            out.hold(&mut self.facts.kept, text.as_escaped());
-        }
-        for list in [session.mcp_servers, session.slash_commands, session.agents, session.tools]
-            .into_iter()
-            .flatten()
-        {
-            out.hold(&mut self.facts.kept, list.as_str());
-        }
+        let kept = std::mem::replace(&mut self.facts, Facts::of(session)).kept;
+        self.facts.kept = kept;
+        let texts = [
+            session.cwd,
+            session.model,
+            session.permission_mode,
+            session.api_key_source,
+            event.origin.session,
+        ];
+        let lists = [session.mcp_servers, session.slash_commands, session.agents, session.tools];
+        let texts = texts.into_iter().flatten().map(Str::as_escaped);
+        self.facts.kept.hear(texts.chain(lists.into_iter().flatten().map(Raw::as_str)), out);
         if let Some(tools) = session.tools.filter(|tools| self.facts.tools.as_deref() != Some(tools.as_str())) {
             out.renamed(tools.as_str(), "a list here, a text in the source");
-        }
-        if let Some(id) = event.origin.session {
-            out.hold(&mut self.facts.kept, id.as_escaped());
         }
         out.carried();
         // A session's facts that open no turn are said when the first one begins.
@@ -88,10 +83,7 @@ impl Encoder {
 
     /// What is known of the session was not said, for no turn has begun.
     pub(super) fn unsaid_facts(&mut self, out: &Out) {
-        out.drop_held(
-            &mut self.facts.kept,
-            "what a session is like is said when a turn begins, and none has begun",
-        );
+        self.facts.kept.drop(out);
     }
 
     fn own_init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
@@ -126,7 +118,7 @@ impl Encoder {
             return;
         }
         let mut facts = std::mem::take(&mut self.facts);
-        out.release(&mut facts.kept);
+        facts.kept.said(out);
         self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
         text(out, ",\"cwd\":", facts.cwd.as_deref(), "", "/cwd");
         self.session_id(out);

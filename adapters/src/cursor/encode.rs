@@ -6,6 +6,7 @@ use crate::event::{Counted, Event, Input, Kind, Notice, Origin, Piece, Time, Top
 use crate::ids;
 use crate::json::{Out, Raw, Str, alike};
 use crate::trace::Kept;
+use crate::unsaid::Unsaid;
 
 /// Writes `stream-json`, `json` and `text` of today's generation.
 ///
@@ -49,7 +50,7 @@ pub(super) struct Facts {
     pub(super) model: Option<String>,
     pub(super) asks_permission: bool,
     /// Where the source says them, until they are said here.
-    pub(super) kept: Kept,
+    pub(super) kept: Unsaid,
 }
 
 impl Encoder {

@@ -129,28 +129,20 @@ impl Encoder {
 
     /// What is known of the session was not said, for no turn has begun.
     pub(super) fn unsaid_facts(&mut self, out: &Out) {
-        out.drop_held(
-            &mut self.facts.kept,
-            "what a session is like is said when a turn begins, and none has begun",
-        );
+        self.facts.kept.drop(out);
     }
 
     fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
-        self.unsaid_facts(out);
-        let mut kept = Kept::default();
-        let mut keep = |fact: &mut Option<String>, said: Option<Str<'_>>| {
+        let facts = [session.api_key_source, session.cwd, session.model, event.origin.session];
+        self.facts.kept.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
+        let keep = |fact: &mut Option<String>, said: Option<Str<'_>>| {
             if let Some(said) = said {
                 *fact = Some(said.as_escaped().to_owned());
-                out.hold(&mut kept, said.as_escaped());
             }
         };
         keep(&mut self.facts.api_key_source, session.api_key_source);
         keep(&mut self.facts.cwd, session.cwd);
         keep(&mut self.facts.model, session.model);
-        if let Some(id) = event.origin.session {
-            out.hold(&mut kept, id.as_escaped());
-        }
-        self.facts.kept = kept;
         if let Some(mode) = session.permission_mode {
             self.facts.asks_permission = mode.is("default");
             if self.facts.asks_permission {
@@ -166,7 +158,7 @@ impl Encoder {
     }
 
     fn init(&mut self, out: &mut Out) {
-        out.release(&mut self.facts.kept);
+        self.facts.kept.said(out);
         let fact = |key: &str, value: Option<&String>, otherwise: &str, pointer: &'static str, out: &mut Out| {
             name(key, out);
             out.lit("\"");

@@ -11,6 +11,7 @@ use crate::event::{
 use crate::ids;
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
+use crate::unsaid::Unsaid;
 
 /// Writes `stream-json`, `json` and `text`.
 ///
@@ -22,7 +23,7 @@ pub struct Encoder {
     pub(super) session: String,
     pub(super) model: Option<String>,
     /// Where the source says session and model, until a line says them here.
-    pub(super) facts: Kept,
+    pub(super) facts: Unsaid,
     /// The last time that the source said, as it is written.
     time: String,
     pub(super) turn: Turn,
@@ -39,7 +40,7 @@ impl Encoder {
             style,
             session: String::new(),
             model: None,
-            facts: Kept::default(),
+            facts: Unsaid::default(),
             time: String::new(),
             turn: Turn::default(),
             total: Usage::default(),

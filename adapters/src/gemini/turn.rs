@@ -77,7 +77,7 @@ impl Encoder {
 
     /// What is known of the session was not said, for no turn has begun.
     pub(super) fn unsaid_facts(&mut self, out: &Out) {
-        out.drop_held(&mut self.facts, "what a session is like is said when a turn begins, and none has begun");
+        self.facts.drop(out);
     }
 
     pub(super) fn foreign_piece(&mut self, piece: Piece<'_>, origin: Origin<'_>, out: &mut Out) {
@@ -112,7 +112,7 @@ impl Encoder {
         if !self.is_stream() {
             return;
         }
-        out.release(&mut self.facts);
+        self.facts.said(out);
         out.used(origin.session.map_or("", Str::as_escaped));
         self.begin_line("init", origin.time, out);
         member("session_id", Str::trusted(&self.session), out);
@@ -131,11 +131,9 @@ impl Encoder {
             out.merged("the turn has begun already");
             return self.note_model(session.model, out);
         }
-        self.unsaid_facts(out);
+        let facts = [session.model, event.origin.session];
+        self.facts.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
         self.model = session.model.map(|model| model.as_escaped().to_owned()).or(self.model.take());
-        for fact in [session.model, event.origin.session].into_iter().flatten() {
-            out.hold(&mut self.facts, fact.as_escaped());
-        }
         out.carried();
         if session.opens_turn {
             self.begin(event.origin, out);
@@ -146,7 +144,7 @@ impl Encoder {
     fn note_model(&mut self, model: Option<Str<'_>>, out: &Out) {
         if let Some(model) = model.filter(|model| self.model.is_none() && !model.is_empty()) {
             self.model = Some(model.as_escaped().to_owned());
-            out.hold(&mut self.facts, model.as_escaped());
+            self.facts.add(model.as_escaped(), out);
         }
     }
 

@@ -4,7 +4,7 @@ use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Counted, Event, Fields, Input, Kind, Topic, Usage};
 use crate::json::{Out, Raw, Str};
-use crate::trace::Kept;
+use crate::unsaid::Unsaid;
 
 /// Writes what the program says. Lines that were read here go back as they were, the host's too.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Encoder {
     /// The session's facts, and where the source says them until they are said here.
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) facts: Kept,
+    pub(super) facts: Unsaid,
     /// The thread has been announced.
     pub(super) started: bool,
     pub(super) turns: u64,
@@ -39,7 +39,7 @@ impl Encoder {
             thread: String::new(),
             cwd: None,
             model: None,
-            facts: Kept::default(),
+            facts: Unsaid::default(),
             // Threads of ours are announced when they are opened.
             started: style.agent,
             turns: 0,
@@ -94,7 +94,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
-        out.drop_held(&mut self.facts, "a thread is named when a turn begins, and none has begun");
+        self.facts.drop(out);
     }
 }
 

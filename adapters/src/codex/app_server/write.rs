@@ -67,10 +67,8 @@ impl Encoder {
 
     fn session(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
         if !self.started {
-            out.drop_held(&mut self.facts, "the source says it again");
-            for fact in [session.cwd, session.model, event.origin.session].into_iter().flatten() {
-                out.hold(&mut self.facts, fact.as_escaped());
-            }
+            let facts = [session.cwd, session.model, event.origin.session];
+            self.facts.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
             out.carried();
         }
         let keep = |fact: Option<Str<'_>>, kept: &mut Option<String>| {
@@ -103,7 +101,7 @@ impl Encoder {
             member("cwd", self.cwd.as_deref(), out);
             out.lit(",\"status\":{\"type\":\"idle\"},\"turns\":[]}}");
             self.close(event, out);
-            out.release(&mut self.facts);
+            self.facts.said(out);
         }
         self.turns += 1;
         self.turn.began = self.time(event);

@@ -4,7 +4,7 @@ use super::super::VERSION;
 use super::{Blocks, Core};
 use crate::event::{At, Event, Fate, Kind, Origin, Session};
 use crate::json::{Out, Raw, Shape, Str};
-use crate::trace::Kept;
+use crate::unsaid::Unsaid;
 
 /// What is known of the session, for sources that say it only once.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Facts {
     /// What the source does not say: a value that stands for nothing is written.
     lacks: Vec<&'static str>,
     /// Where the source says them, until they are said here.
-    kept: Kept,
+    kept: Unsaid,
 }
 
 /// The program's words for what other programs call the same mode.
@@ -82,16 +82,13 @@ impl Facts {
         }
         out.swap(&mut self.members);
         if out.traced() {
-            self.unsaid(out);
             let texts = [session.cwd, session.model, session.permission_mode, version, event.origin.session]
                 .into_iter()
                 .flatten();
             let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents]
                 .into_iter()
                 .flatten();
-            for part in texts.map(Str::as_escaped).chain(lists.map(Raw::as_str)) {
-                out.hold(&mut self.kept, part);
-            }
+            self.kept.hear(texts.map(Str::as_escaped).chain(lists.map(Raw::as_str)), out);
         }
         self.known = true;
         self.open_turns = session.opens_turn;
@@ -122,12 +119,12 @@ impl Facts {
 
     /// What is known is said.
     pub(super) fn said(&mut self, out: &Out) {
-        out.release(&mut self.kept);
+        self.kept.said(out);
     }
 
     /// What is known was not said, for no turn has begun.
     pub(super) fn unsaid(&mut self, out: &Out) {
-        out.drop_held(&mut self.kept, "what a session is like is said when a turn begins, and none has begun");
+        self.kept.drop(out);
     }
 
     /// The model of a reply that names `model`, or none.
