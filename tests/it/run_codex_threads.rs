@@ -310,6 +310,18 @@ fn a_turn_is_stopped_steered_and_followed_by_another() {
     assert_eq!(client.completed(&turn)["status"], "completed");
     assert_eq!(client.kinds(&turn), ["userMessage", "agentMessage", "userMessage", "agentMessage"]);
     assert_eq!(client.items(&turn)[3]["text"], "Second.", "a text that begins with a slash is a text");
+    // What has joined a turn stands in it when the thread is read.
+    let read = client.ask("thread/read", json!({"threadId": thread, "includeTurns": true}));
+    let last = read["thread"]["turns"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["id"], json!(turn), "{read}");
+    let kinds: Vec<&str> = last["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["userMessage", "agentMessage", "userMessage", "agentMessage"], "{read}");
+    assert_eq!(last["items"][2]["content"][0]["text"], "/compact and more");
     assert_eq!(client.leave(&play), 0);
 }
 
