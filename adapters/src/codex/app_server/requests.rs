@@ -213,7 +213,11 @@ impl Decoder {
         let response = message.cx.keep(Response {
             id: message.id_text(),
             ok: message.error.is_none(),
-            body: if by_host { decision.or(action).and_then(decided) } else { message.result },
+            body: if by_host {
+                decision.or(action).and_then(decided)
+            } else {
+                message.result
+            },
             error: message.error,
         });
         if by_host {
