@@ -6,10 +6,10 @@ use std::io::{self, Read};
 
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Format, Want};
 use crate::detect::{Answer, Detector, Evidence, Unclear};
-use crate::event::{self, Sink};
+use crate::event::{self, Block, Sink};
 use crate::events::Event;
 use crate::follow;
-use crate::json::Out;
+use crate::json::{Out, Raw, Str};
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source as Place};
 
 /// Lines longer than this are left out and told: 256 MiB.
@@ -345,25 +345,37 @@ impl<R: Read> Intake<R> {
 
 /// Keeps what a decoder tells, or what the assembler makes of it.
 #[derive(Debug, Default)]
-pub struct Collector(VecDeque<Result<Event, Error>>);
+pub struct Collector {
+    found: VecDeque<Result<Event, Error>>,
+    without_contents: bool,
+}
 
 impl Collector {
     pub(crate) fn next(&mut self) -> Option<Result<Event, Error>> {
-        self.0.pop_front()
+        self.found.pop_front()
     }
 
     pub(crate) fn push(&mut self, error: Error) {
-        self.0.push_back(Err(error));
+        self.found.push_back(Err(error));
+    }
+
+    /// What calls are given, what comes of them and what the model thinks is left out of what the assembler makes.
+    pub(crate) const fn leave_contents(&mut self) {
+        self.without_contents = true;
+    }
+
+    fn keep(&mut self, event: &event::Event<'_>) {
+        self.found.push_back(Ok(Event::of_agent(event)));
     }
 }
 
 impl<'a> Sink<'a> for Collector {
     fn event(&mut self, event: &event::Event<'a>) {
-        self.0.push_back(Ok(Event::of_agent(event)));
+        self.keep(event);
     }
 
     fn input(&mut self, input: &event::Input<'a>) {
-        self.0.push_back(Ok(Event::of_host(input)));
+        self.found.push_back(Ok(Event::of_host(input)));
     }
 }
 
@@ -380,11 +392,50 @@ impl Encode for Collector {
             Session(_) | Prompt(_) | RoundStart(_) | Reply(_) | RoundEnd(_) | ToolResult(_) | Outcome(_)
         );
         let fields = if is_part { &[] } else { event.fields };
-        self.0.push_back(Ok(Event::of_agent(&event::Event { fields, ..*event })));
+        match event.kind {
+            Reply(reply) if self.without_contents => {
+                let blocks: Vec<_> = reply.blocks.iter().map(without_contents).collect();
+                let kind = Reply(&event::Reply { blocks: &blocks, ..*reply });
+                self.keep(&event::Event { kind, fields, ..*event });
+            }
+            ToolResult(result) if self.without_contents => {
+                let kind = ToolResult(&event::ToolResult {
+                    content: event::Content::Text(Str::EMPTY),
+                    detail: None,
+                    fields: &[],
+                    of: result.of.map(|call| unasked(&call)),
+                    ..*result
+                });
+                self.keep(&event::Event { kind, fields, ..*event });
+            }
+            _ => self.keep(&event::Event { fields, ..*event }),
+        }
     }
 
     fn input(&mut self, input: &event::Input<'_>, _: &mut Out) {
-        self.0.push_back(Ok(Event::of_host(input)));
+        self.found.push_back(Ok(Event::of_host(input)));
+    }
+}
+
+fn without_contents<'a>(block: &Block<'a>) -> Block<'a> {
+    match block {
+        Block::Call(call) => Block::Call(unasked(call)),
+        Block::Thinking(thinking) => Block::Thinking(event::Thinking {
+            text: Str::EMPTY,
+            signature: None,
+            fields: &[],
+            ..*thinking
+        }),
+        other => *other,
+    }
+}
+
+/// A call without what it is given.
+const fn unasked<'a>(call: &event::ToolCall<'a>) -> event::ToolCall<'a> {
+    event::ToolCall {
+        input: Raw::NULL,
+        fields: &[],
+        ..*call
     }
 }
 

@@ -294,6 +294,7 @@ pub fn turns<R: Read>(reader: R, from: impl Into<Source>) -> Turns<R> {
     Turns {
         input: Intake::new(reader, from.into()),
         log: None,
+        without_contents: false,
         over: false,
     }
 }
@@ -332,6 +333,7 @@ pub fn sessions<R: Read>(reader: R, from: impl Into<Source>) -> (Vec<Session>, V
 pub struct Turns<R> {
     input: Intake<R>,
     log: Option<Growing>,
+    without_contents: bool,
     over: bool,
 }
 
@@ -341,6 +343,12 @@ impl<R: Read> Turns<R> {
     pub fn named(mut self, name: &str) -> Self {
         self.input.name = Some(name.into());
         self
+    }
+
+    /// What calls were given, what came of them and what the model thought is left out: enough to count, and less work. To be said before
+    /// anything is read.
+    pub const fn leave_contents(&mut self) {
+        self.without_contents = true;
     }
 
     /// Takes what was said since the last turn and belongs to none.
@@ -393,7 +401,14 @@ impl<R: Read> Turns<R> {
     fn more(&mut self) -> Result<bool, Error> {
         let Some(format) = self.input.format()? else { return Ok(false) };
         let follow = self.input.follows();
-        let log = self.log.get_or_insert_with(|| Growing::following(format, follow));
+        let without_contents = self.without_contents;
+        let log = self.log.get_or_insert_with(|| {
+            let mut log = Growing::following(format, follow);
+            if without_contents {
+                log.leave_contents();
+            }
+            log
+        });
         let piece = self.input.piece()?;
         if piece.is_empty() {
             log.finish();

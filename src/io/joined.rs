@@ -84,6 +84,15 @@ impl<'r> Joined<'r> {
         }
     }
 
+    /// What calls were given, what came of them and what the model thought is left out: enough to count, and less work. To be said before
+    /// anything is read.
+    pub fn leave_contents(&mut self) {
+        match &mut self.0 {
+            Way::Alone(turns) => turns.leave_contents(),
+            Way::With(whole) => whole.turns.leave_contents(),
+        }
+    }
+
     /// Reads on: gives a turn that has ended, or nothing where more has to be read to end one. `None`: there is no more.
     pub fn step(&mut self) -> Option<Result<Option<Turn>, Error>> {
         match &mut self.0 {

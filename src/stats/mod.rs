@@ -120,6 +120,7 @@ impl Counter {
     /// When some of it cannot be read. What else there is is counted.
     pub fn log(&mut self, mut turns: Joined<'_>, name: &str) -> Result<u64, Error> {
         self.costs.clear();
+        turns.leave_contents();
         let (mut damaged, mut failed) = (0, None);
         let format = turns.format()?;
         let agent = format.map_or("", |format| format.dialect.name());

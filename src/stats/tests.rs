@@ -117,6 +117,18 @@ fn what_is_counted_while_a_turn_goes_on_is_what_the_whole_turn_has_used() {
             };
             let whole = count(usize::MAX);
             assert_eq!(count(16), whole, "{}", path.display());
+            // With all that the turns hold.
+            let mut counter = Counter::new(By::Tool, true, Prices::none());
+            let mut log = turns(&*log, Source::Auto);
+            let agent = log.format().ok().flatten().map_or("", |format| format.dialect.name());
+            for turn in log.flatten() {
+                counter.turn(&turn, agent, "log");
+            }
+            assert!(
+                whole.as_ref().is_none_or(|(_, total)| *total == uncalled(&counter.total)),
+                "{}",
+                path.display()
+            );
             counted += usize::from(whole.is_some());
         }
     }

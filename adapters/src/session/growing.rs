@@ -40,6 +40,13 @@ impl Growing {
         }
     }
 
+    /// What calls were given, what came of them and what the model thought is left out from here on: enough to count, and less work.
+    pub fn leave_contents(&mut self) {
+        if let Some(found) = self.log.collected() {
+            found.leave_contents();
+        }
+    }
+
     /// From here on it is this time, in milliseconds since 1970: what has no time of its own is said then.
     pub fn now(&mut self, millis: i64) {
         self.now = Json::new(&millis.to_string()).map(Time::Millis);
