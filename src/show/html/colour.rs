@@ -13,7 +13,7 @@ const PIECE: usize = 24 << 10;
 /// A line that is longer ends the colours of its piece.
 const LINE: usize = 1 << 10;
 /// So much code of a page has colours, not counting lines that come again.
-const ALL: usize = 192 << 10;
+const ALL: usize = 128 << 10;
 
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
@@ -48,6 +48,8 @@ static KINDS: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
 pub(super) struct Colours {
     /// So much was looked at.
     given: usize,
+    /// The states between lines that there were.
+    states: Vec<State>,
     /// The lines that were looked at. Agents read a file, change it and read it again.
     known: HashMap<String, Vec<Known>>,
 }
@@ -55,17 +57,18 @@ pub(super) struct Colours {
 /// What a line is in one state.
 #[derive(Debug)]
 struct Known {
-    before: State,
+    /// Which of the states.
+    before: usize,
     /// Where each piece ends, and its class.
     pieces: Vec<(usize, &'static str)>,
-    after: Option<State>,
+    after: Option<usize>,
 }
 
 type State = (ParseState, ScopeStack);
 
-/// A text in a language, line by line.
+/// A text in a language, line by line: the state that it is in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Painter(Option<State>);
+pub(super) struct Painter(Option<usize>);
 
 impl Colours {
     /// Puts code on the page.
@@ -84,23 +87,33 @@ impl Colours {
         if language.is_empty() || size > PIECE || self.given >= ALL {
             return Painter(None);
         }
-        Painter(find(language).map(|language| (ParseState::new(language), ScopeStack::new())))
+        let state = find(language).map(|language| (ParseState::new(language), ScopeStack::new()));
+        Painter(state.map(|state| self.state(state)))
+    }
+
+    /// Which of the states it is.
+    fn state(&mut self, state: State) -> usize {
+        self.states.iter().position(|known| *known == state).unwrap_or_else(|| {
+            self.states.push(state);
+            self.states.len() - 1
+        })
     }
 
     /// What a line is in that state.
-    fn line(&mut self, line: &str, state: &State) -> &Known {
-        let is_new = !self.known.contains_key(line);
-        let known = if is_new {
-            self.known.entry(line.to_owned()).or_default()
-        } else {
-            self.known.get_mut(line).expect("it is there")
-        };
-        let at = known.iter().position(|known| known.before == *state).unwrap_or_else(|| {
+    fn line(&mut self, line: &str, before: usize) -> &Known {
+        let found = self
+            .known
+            .get(line)
+            .and_then(|known| known.iter().position(|known| known.before == before));
+        let at = found.unwrap_or_else(|| {
             self.given += line.len() + 1;
-            known.push(Known::new(line, state.clone()));
+            let (pieces, after) = pieces(line, self.states[before].clone());
+            let after = after.map(|state| self.state(state));
+            let known = self.known.entry(line.to_owned()).or_default();
+            known.push(Known { before, pieces, after });
             known.len() - 1
         });
-        &known[at]
+        &self.known[line][at]
     }
 }
 
@@ -110,47 +123,39 @@ impl Painter {
         let Some(state) = self.0.take().filter(|_| line.len() <= LINE) else {
             return text(page, line);
         };
-        let known = colours.line(line, &state);
+        let known = colours.line(line, state);
         let mut from = 0;
         for (end, class) in &known.pieces {
             paint(page, &line[from..*end], class);
             from = *end;
         }
         text(page, &line[from..]);
-        self.0.clone_from(&known.after);
+        self.0 = known.after;
     }
 }
 
-impl Known {
-    /// A line that was not met in that state. What the grammar cannot read has no colours from there on.
-    fn new(line: &str, before: State) -> Self {
-        let mut known = Self {
-            before,
-            pieces: Vec::new(),
-            after: None,
-        };
-        let (mut state, mut scopes) = known.before.clone();
-        let Ok(changes) = state.parse_line(&format!("{line}\n"), &LANGUAGES) else {
-            return known;
-        };
-        for (at, change) in changes {
-            known.piece(at.min(line.len()), class_of(&scopes));
-            if scopes.apply(&change).is_err() {
-                return known;
-            }
+/// The pieces of a line, and the state behind it. What the grammar cannot read has no colours from there on.
+fn pieces(line: &str, (mut state, mut scopes): State) -> (Vec<(usize, &'static str)>, Option<State>) {
+    let mut pieces = Vec::new();
+    let Ok(changes) = state.parse_line(&format!("{line}\n"), &LANGUAGES) else {
+        return (pieces, None);
+    };
+    for (at, change) in changes {
+        add(&mut pieces, at.min(line.len()), class_of(&scopes));
+        if scopes.apply(&change).is_err() {
+            return (pieces, None);
         }
-        known.piece(line.len(), class_of(&scopes));
-        known.after = Some((state, scopes));
-        known
     }
+    add(&mut pieces, line.len(), class_of(&scopes));
+    (pieces, Some((state, scopes)))
+}
 
-    /// What has the same colour stands in one element.
-    fn piece(&mut self, end: usize, class: &'static str) {
-        match self.pieces.last_mut() {
-            Some((last, of)) if *of == class => *last = end,
-            last if last.as_ref().map_or(0, |(last, _)| *last) == end => {}
-            _ => self.pieces.push((end, class)),
-        }
+/// What has the same colour stands in one element.
+fn add(pieces: &mut Vec<(usize, &'static str)>, end: usize, class: &'static str) {
+    match pieces.last_mut() {
+        Some((last, of)) if *of == class => *last = end,
+        last if last.as_ref().map_or(0, |(last, _)| *last) == end => {}
+        _ => pieces.push((end, class)),
     }
 }
 
