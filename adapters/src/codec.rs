@@ -430,6 +430,8 @@ pub struct Want {
     pub thoughts: bool,
     /// Thoughts do not come at all: who goes on with what is written would be refused for them.
     pub keeps_quiet: bool,
+    /// What is said of calls that are not whole yet comes when its line is read: who is told notes the line.
+    pub at_once: bool,
 }
 
 impl Want {
@@ -444,6 +446,7 @@ impl Want {
         retracts: false,
         thoughts: true,
         keeps_quiet: false,
+        at_once: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -456,6 +459,7 @@ impl Want {
         retracts: false,
         thoughts: true,
         keeps_quiet: false,
+        at_once: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -468,6 +472,7 @@ impl Want {
         retracts: false,
         thoughts: true,
         keeps_quiet: false,
+        at_once: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -480,6 +485,7 @@ impl Want {
         retracts: false,
         thoughts: true,
         keeps_quiet: false,
+        at_once: false,
     };
 
     /// The same without the pieces of calls' arguments.

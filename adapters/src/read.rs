@@ -381,7 +381,10 @@ impl<'a> Sink<'a> for Collector {
 
 impl Encode for Collector {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_subagents()
+        Want {
+            at_once: true,
+            ..Want::SNAPSHOTS.with_subagents()
+        }
     }
 
     fn event(&mut self, event: &event::Event<'_>, _: &mut Out) {

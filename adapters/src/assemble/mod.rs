@@ -157,7 +157,7 @@ impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
     pub fn new(source: Format, want: Want, duties: Duties) -> Self {
         let vendor = source.dialect.vendor();
-        let late_calls = vendor.logs.late_calls && !want.as_is && !duties.watch;
+        let late_calls = vendor.logs.late_calls && !want.as_is && !want.at_once && !duties.watch;
         Self {
             want,
             duties,
