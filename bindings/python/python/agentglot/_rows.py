@@ -40,10 +40,15 @@ class Rows:
         return pa.Table.from_batches(self.of(name, log), self.schema())
 
 
+def opened(path: str) -> Any:
+    """The file system that a path or an address belongs to, and what the file is called there."""
+    return fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+
+
 def lines_of(path: str, start: int, size: int) -> pa.Table:
     """The lines of a file that begin in a range of it: columns ``text``, and ``at``, the byte with which each begins. Ranges that follow each
     other have every line once."""
-    system, name = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    system, name = opened(path)
     with system.open_input_file(name) as file:
         # The byte before the range tells whether a line begins with its first.
         before = min(start, 1)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Iterator, Optional
 
 import pyarrow as pa  # type: ignore[import-not-found,import-untyped,unused-ignore]
-from pyarrow import fs  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from ray.data import ActorPoolStrategy, Dataset, from_items  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from ._columns import Table
-from ._rows import Rows, lines_of
+from ._rows import Rows, lines_of, opened
 
 
 class _Files:
@@ -38,7 +37,7 @@ def text(path: str, *, size: int = 64 << 20) -> Dataset:
     """The lines of a long file, in the column ``text``, and where in the file each begins, in ``at``. Pieces of ``size`` bytes are read side by
     side; ``ray.data.read_text`` reads a file in one piece.
     """
-    system, name = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    system, name = opened(path)
     starts = range(0, system.get_file_info(name).size or 0, size)
     ranges = from_items([{"path": path, "start": start} for start in starts], override_num_blocks=max(len(starts), 1))
 
