@@ -35,6 +35,18 @@ const tests = {
     await end();
   },
 
+  async "what is typed while the page loads is searched"() {
+    const { page, wrong, end } = await open("session.html");
+    // Between its last element and the start of its script.
+    await page.addInitScript(() => document.addEventListener("readystatechange", () => {
+      if (document.readyState === "interactive") document.getElementById("find").value = "NEEDLE in the output";
+    }));
+    await page.reload();
+    await page.locator("#found", { hasText: "1 found" }).waitFor();
+    assert.deepEqual(wrong, []);
+    await end();
+  },
+
   async "search finds what is folded and shows it"() {
     const { page, wrong, end } = await open("session.html");
     await page.fill("#find", "NEEDLE in the output");

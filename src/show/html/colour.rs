@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use super::markup::text;
 
@@ -15,6 +15,12 @@ const LINE: usize = 1 << 10;
 /// So much code of a page has colours, not counting lines that come again.
 const ALL: usize = 128 << 10;
 
+/// The grammars of so many megabytes, about, are held at a time; [`weight`] says what one takes.
+const HELD: usize = 50;
+/// So often a grammar is compiled, which takes 10 to 100 ms. Lines that are known by then keep their colours.
+const COMPILED: usize = 16;
+
+/// What languages there are. Nothing is read with it, for what a grammar compiles is let go with its set alone.
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
 /// Whose colours are whose, the first that fits. `text` ends the search: what stands in an interpolation is no string.
@@ -48,8 +54,11 @@ static KINDS: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
 pub(super) struct Colours {
     /// So much was looked at.
     given: usize,
+    grammars: Grammars,
     /// The states between lines that there were.
     states: Vec<State>,
+    /// Those in which texts begin.
+    beginnings: HashMap<Language, usize>,
     /// The lines that were looked at. Agents read a file, change it and read it again.
     known: HashMap<String, Vec<Known>>,
 }
@@ -64,7 +73,23 @@ struct Known {
     after: Option<usize>,
 }
 
-type State = (ParseState, ScopeStack);
+/// The place in a text, which a grammar compiled anew understands as well.
+#[derive(Clone, Debug, PartialEq)]
+struct State {
+    language: Language,
+    parse: ParseState,
+    scopes: ScopeStack,
+}
+
+/// Which of [`LANGUAGES`].
+type Language = usize;
+
+/// The grammars that lines were read with last, each in a set of its own, the latest first.
+#[derive(Debug, Default)]
+struct Grammars {
+    held: Vec<(Language, SyntaxSet)>,
+    compiled: usize,
+}
 
 /// A text in a language, line by line: the state that it is in.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +112,24 @@ impl Colours {
         if language.is_empty() || size > PIECE || self.given >= ALL {
             return Painter(None);
         }
-        let state = find(language).map(|language| (ParseState::new(language), ScopeStack::new()));
-        Painter(state.map(|state| self.state(state)))
+        Painter(find(language).and_then(|language| self.beginning(language)))
+    }
+
+    /// The state in which a text begins.
+    fn beginning(&mut self, language: Language) -> Option<usize> {
+        if let Some(known) = self.beginnings.get(&language) {
+            return Some(*known);
+        }
+        let set = self.grammars.of(language)?;
+        let parse = ParseState::new(&set.syntaxes()[language]);
+        let state = State {
+            language,
+            parse,
+            scopes: ScopeStack::new(),
+        };
+        let state = self.state(state);
+        self.beginnings.insert(language, state);
+        Some(state)
     }
 
     /// Which of the states it is.
@@ -99,31 +140,54 @@ impl Colours {
         })
     }
 
-    /// What a line is in that state.
-    fn line(&mut self, line: &str, before: usize) -> &Known {
-        let found = self
-            .known
-            .get(line)
-            .and_then(|known| known.iter().position(|known| known.before == before));
-        let at = found.unwrap_or_else(|| {
-            self.given += line.len() + 1;
-            let (pieces, after) = pieces(line, self.states[before].clone());
-            let after = after.map(|state| self.state(state));
-            let known = self.known.entry(line.to_owned()).or_default();
-            known.push(Known { before, pieces, after });
-            known.len() - 1
-        });
-        &self.known[line][at]
+    /// What a line is in that state, if it is known or its grammar may be compiled.
+    fn line(&mut self, line: &str, before: usize) -> Option<&Known> {
+        let is = |known: &Known| known.before == before;
+        let at = match self.known.get(line).and_then(|known| known.iter().position(is)) {
+            Some(at) => at,
+            None => {
+                let state = self.states[before].clone();
+                let (pieces, after) = pieces(line, state, self.grammars.of(self.states[before].language)?);
+                self.given += line.len() + 1;
+                let after = after.map(|state| self.state(state));
+                let known = self.known.entry(line.to_owned()).or_default();
+                known.push(Known { before, pieces, after });
+                known.len() - 1
+            }
+        };
+        Some(&self.known[line][at])
+    }
+}
+
+impl Grammars {
+    /// The set in which this language is compiled as it is needed; none if that was done too often.
+    fn of(&mut self, language: Language) -> Option<&SyntaxSet> {
+        match self.held.iter().position(|(held, _)| *held == language) {
+            Some(at) => self.held[..=at].rotate_right(1),
+            None if self.compiled == COMPILED => return None,
+            None => {
+                self.compiled += 1;
+                let mut taken = weight(language);
+                let fits = |(held, _): &&(Language, SyntaxSet)| {
+                    taken += weight(*held);
+                    taken <= HELD
+                };
+                let kept = self.held.iter().take_while(fits).count();
+                self.held.truncate(kept);
+                self.held.insert(0, (language, SyntaxSet::load_defaults_newlines()));
+            }
+        }
+        Some(&self.held[0].1)
     }
 }
 
 impl Painter {
     /// Puts a line on the page.
     pub(super) fn line(&mut self, page: &mut String, line: &str, colours: &mut Colours) {
-        let Some(state) = self.0.take().filter(|_| line.len() <= LINE) else {
+        let state = self.0.take().filter(|_| line.len() <= LINE);
+        let Some(known) = state.and_then(|state| colours.line(line, state)) else {
             return text(page, line);
         };
-        let known = colours.line(line, state);
         let mut from = 0;
         for (end, class) in &known.pieces {
             paint(page, &line[from..*end], class);
@@ -135,19 +199,19 @@ impl Painter {
 }
 
 /// The pieces of a line, and the state behind it. What the grammar cannot read has no colours from there on.
-fn pieces(line: &str, (mut state, mut scopes): State) -> (Vec<(usize, &'static str)>, Option<State>) {
+fn pieces(line: &str, mut state: State, grammar: &SyntaxSet) -> (Vec<(usize, &'static str)>, Option<State>) {
     let mut pieces = Vec::new();
-    let Ok(changes) = state.parse_line(&format!("{line}\n"), &LANGUAGES) else {
+    let Ok(changes) = state.parse.parse_line(&format!("{line}\n"), grammar) else {
         return (pieces, None);
     };
     for (at, change) in changes {
-        add(&mut pieces, at.min(line.len()), class_of(&scopes));
-        if scopes.apply(&change).is_err() {
+        add(&mut pieces, at.min(line.len()), class_of(&state.scopes));
+        if state.scopes.apply(&change).is_err() {
             return (pieces, None);
         }
     }
-    add(&mut pieces, line.len(), class_of(&scopes));
-    (pieces, Some((state, scopes)))
+    add(&mut pieces, line.len(), class_of(&state.scopes));
+    (pieces, Some(state))
 }
 
 /// What has the same colour stands in one element.
@@ -176,7 +240,18 @@ fn paint(page: &mut String, code: &str, class: &str) {
     page.push_str("</span>");
 }
 
-fn find(language: &str) -> Option<&'static SyntaxReference> {
+/// The megabytes that a compiled grammar takes at the most, read with tens of kilobytes of real code.
+fn weight(language: Language) -> usize {
+    match &*LANGUAGES.syntaxes()[language].name {
+        "C++" | "Objective-C++" | "Scala" => 30,
+        "ASP" | "C#" | "JavaScript" | "Lisp" => 18,
+        name if name.starts_with("HTML") => 18,
+        "Diff" | "JSON" | "Makefile" | "XML" | "YAML" => 4,
+        _ => 13,
+    }
+}
+
+fn find(language: &str) -> Option<Language> {
     let language = language.to_ascii_lowercase();
     // Near relatives of those that there are.
     let name = match &*language {
@@ -187,9 +262,14 @@ fn find(language: &str) -> Option<&'static SyntaxReference> {
         "vue" | "svelte" => "html",
         other => other,
     };
-    LANGUAGES
-        .find_syntax_by_token(name)
-        .filter(|found| !std::ptr::eq(*found, LANGUAGES.find_syntax_plain_text()))
+    let found = match &*LANGUAGES.find_syntax_by_token(name)?.name {
+        // Little would have a colour, for 20 MB.
+        "Markdown" | "MultiMarkdown" | "Plain Text" => return None,
+        // Their own grammars take 75 MB.
+        "PHP" | "PHP Source" => "JavaScript",
+        found => found,
+    };
+    LANGUAGES.syntaxes().iter().position(|language| language.name == found)
 }
 
 #[cfg(test)]
@@ -223,6 +303,32 @@ mod tests {
         // The same line is another one in a comment.
         assert_eq!(once.matches("<span class=\"k\">let</span>").count(), 2, "{once}");
         assert!(once.contains("\n<span class=\"c\">let a = 1;</span>\n"), "{once}");
+    }
+
+    #[test]
+    fn few_grammars_are_held() {
+        let mut colours = Colours::default();
+        let mut put = |language: &str, code: &str| {
+            let mut page = String::new();
+            colours.put(&mut page, language, code);
+            let grammars = &colours.grammars;
+            let held: Vec<_> = grammars.held.iter().map(|(language, _)| weight(*language)).collect();
+            assert!(held.iter().sum::<usize>() <= HELD && grammars.compiled <= COMPILED, "{held:?}");
+            (page, held.len())
+        };
+        let (comment, _) = put("cpp", "/* a\nb */");
+        assert!(comment.ends_with("<span class=\"c\">b */</span>"), "{comment}");
+        let mut coloured = |code: &str| {
+            let all = LANGUAGES.syntaxes().iter().map(|language| put(&language.name, code));
+            let all: Vec<_> = all.map(|(page, held)| (page.contains("<span"), held)).collect();
+            (all.iter().filter(|(coloured, _)| *coloured).count(), all[0].1)
+        };
+        assert!(coloured("\"a\"").0 > 8);
+        // By then none is compiled any more. Those that are held read on.
+        let (coloured, held) = coloured("\"b\"");
+        assert!(coloured > 0 && coloured <= held, "{coloured} of {held}");
+        // What is known is not read again.
+        assert_eq!(put("cpp", "/* a\nb */").0, comment);
     }
 
     #[test]

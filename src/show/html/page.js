@@ -265,6 +265,8 @@
       event.preventDefault();
       move(event.shiftKey ? -1 : 1);
     };
+    // What was typed while the page still loaded.
+    if ($("find").value) now();
     $("next").onclick = () => move(1);
     $("previous").onclick = () => move(-1);
 
