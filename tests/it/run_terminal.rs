@@ -202,8 +202,8 @@ fn ctrl_c_at_a_question_is_no_permission() {
 
 #[test]
 fn our_log_stands_above_the_spinner() {
-    let slow = Answer::steps(vec![Step::Pause(300), text("First.")]);
-    let play = play(vec![Answer::calls(&[shell("sleep 0.3; echo out")]), slow]);
+    let answer = Answer::steps(vec![text(&"word ".repeat(36)), Step::Pause(300)]);
+    let play = play(vec![Answer::calls(&[shell("sleep 0.3; echo out")]), answer]);
     let mut command = play.command("cursor", &["-p", "--force", "go"]);
     command.env("AGENTGLOT_LOG", "trace");
     let mut terminal = Terminal::run(command, 200);
@@ -215,6 +215,8 @@ fn our_log_stands_above_the_spinner() {
     for line in lines {
         assert!(levels.iter().any(|level| line.starts_with(level)), "{line}\n--\n{screen}");
     }
+    // What was drawn of the answer is gone.
+    assert_eq!(screen.lines().filter(|line| line.contains("word")).count(), 1, "{screen}");
     is_quiet(&terminal);
 }
 
