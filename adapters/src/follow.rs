@@ -83,3 +83,78 @@ impl<'a> Sink<'a> for First {
         self.0 = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a decoder says of a line that it is its dialect's alone.
+    #[derive(Default)]
+    struct Own(bool);
+
+    impl<'a> Sink<'a> for Own {
+        fn event(&mut self, _event: &Event<'a>) {}
+
+        fn input(&mut self, _input: &Input<'a>) {}
+
+        fn own(&mut self) {
+            self.0 = true;
+        }
+    }
+
+    /// The lines of all recordings, each with the dialect whose folder it lies in. Of lines that are spelled alike but for digits one.
+    fn lines() -> Vec<(Dialect, String)> {
+        let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");
+        let mut seen = std::collections::BTreeSet::new();
+        let mut lines = Vec::new();
+        for dialect in Dialect::readable() {
+            for entry in std::fs::read_dir(golden.join(dialect.name())).into_iter().flatten() {
+                let text = std::fs::read_to_string(entry.expect("a folder can be listed").path()).unwrap_or_default();
+                let short = text.lines().filter(|line| line.starts_with('{') && line.len() < 4096);
+                lines.extend(
+                    short
+                        .filter(|line| seen.insert(line.replace(|c: char| c.is_ascii_digit(), "")))
+                        .map(|line| (dialect, line.to_owned())),
+                );
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn a_line_that_is_a_dialects_alone_begins_nothing_in_another() {
+        let lines = lines();
+        let one_of_each: Vec<&str> = Dialect::readable()
+            .flat_map(|dialect| lines.iter().filter(move |(of, _)| *of == dialect).step_by(7).take(8))
+            .map(|(_, line)| line.as_str())
+            .collect();
+        let (mut own, mut others) = (0, 0);
+        for dialect in Dialect::readable() {
+            let formats = dialect.modes().iter().map(|&mode| Format { dialect, mode });
+            for format in formats.filter(|format| format.is_readable()) {
+                for (n, (_, line)) in lines.iter().filter(|(of, _)| *of == dialect).enumerate() {
+                    // The members of another line before its own, or behind them.
+                    let joined = one_of_each.iter().flat_map(|other| [(*other, line.as_str()), (line.as_str(), *other)]);
+                    let joined = joined.map(|(first, then)| format!("{},{}", first.trim_end().trim_end_matches('}'), &then[1..]));
+                    for text in std::iter::once(line.clone()).chain(joined.filter(|_| n % 8 == 0)) {
+                        let mut says = Own::default();
+                        let cx = Cx {
+                            arena: &Bump::new(),
+                            trace: None,
+                        };
+                        let _ = Decoder::new(format).line(&text, &cx, &mut says);
+                        if !says.0 {
+                            others += 1;
+                            continue;
+                        }
+                        own += 1;
+                        for in_turn in [false, true] {
+                            assert_eq!(begins_another(dialect, &text, in_turn), None, "{format}: {text}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(own > 100 && others > 100, "{own} {others}");
+    }
+}

@@ -81,6 +81,8 @@ pub(super) struct Line<'a> {
     /// What is left of its parameters.
     pub(super) params: Members<'a>,
     pub(super) session: Option<Str<'a>>,
+    /// It says the version of JSON-RPC as everybody spells it.
+    is_plain: bool,
 }
 
 /// What only hosts ask and say, besides what begins with `session/`.
@@ -102,6 +104,9 @@ impl Decode for Decoder {
             return Ok(used);
         };
         self.last = None;
+        if line.is_own(by_host) {
+            sink.own();
+        }
         match line.message.get("method").and_then(Raw::string) {
             Some(method) => self.call_or_notice(line, method, by_host, sink)?,
             None => self.answer(line, by_host, sink)?,
@@ -196,8 +201,11 @@ impl<'a> Line<'a> {
             message: members,
             params: Members::new(cx),
             session: None,
+            is_plain: false,
         };
-        if line.message.get("jsonrpc").and_then(Raw::string).is_some_and(|version| version.is("2.0")) {
+        let version = line.message.get("jsonrpc").and_then(Raw::string);
+        line.is_plain = version.is_some_and(|version| version.as_escaped() == "2.0");
+        if version.is_some_and(|version| version.is("2.0")) {
             line.message.word("jsonrpc", cx);
         }
         let params = line
@@ -211,6 +219,13 @@ impl<'a> Line<'a> {
             line.session = line.params.text("sessionId", cx);
         }
         Some((line, by_host))
+    }
+
+    /// Whether it is no other protocol's: news of a session, or nothing but a recorded message.
+    fn is_own(&self, by_host: Option<bool>) -> bool {
+        let is_recorded = by_host.is_some() && self.recorded.len() == usize::from(self.recorded.get("ms").is_some());
+        let method = || self.message.get("method").and_then(Raw::string).map_or("", Str::as_escaped);
+        self.is_plain && (is_recorded || method() == "session/update" && self.params.get("update").is_some())
     }
 
     pub(super) fn missing(&self, member: &'static str) -> Error {

@@ -46,6 +46,8 @@ impl<'a> Members<'a> {
                     opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
                     whole.0
                 }
+                // Most values are short strings.
+                _ if at.peek() == Some(b'"') => at.quoted()?,
                 _ => at.raw()?,
             };
             list.push((key, value));
@@ -144,6 +146,11 @@ impl<'a> Members<'a> {
         let word = self.text(name, cx)?;
         cx.took(word.as_escaped());
         Some(word)
+    }
+
+    /// How many are left.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// Whether nothing is left.

@@ -77,7 +77,12 @@ impl Decode for Decoder {
         let word = line.members.get("type").and_then(Raw::string).unwrap_or_default();
         match &*word.unescape() {
             "thread.started" => self.thread(line, sink)?,
-            "turn.started" => self.notice(line, word, Topic::Status, None, sink),
+            "turn.started" => {
+                if line.members.len() == 1 {
+                    sink.own();
+                }
+                self.notice(line, word, Topic::Status, None, sink);
+            }
             "turn.completed" => self.completed(line, sink)?,
             "turn.failed" => self.failed(line, sink)?,
             "error" => self.error(line, word, sink)?,
@@ -104,6 +109,9 @@ impl Decoder {
 
     fn thread<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let id = line.need("thread_id")?;
+        if line.members.len() == 1 {
+            sink.own();
+        }
         if id.as_escaped() != self.thread {
             id.as_escaped().clone_into(&mut self.thread);
             self.processes = 0;

@@ -206,6 +206,11 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         }
     }
 
+    #[inline]
+    fn own(&mut self) {
+        self.told.own = true;
+    }
+
     fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {
         let in_turn = self.assembler.is_in_turn();
         if self.told.another.is_none() && (self.told.over || self.sessions.is_another_program(session, process, in_turn)) {

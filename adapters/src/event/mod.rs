@@ -159,6 +159,9 @@ pub trait Sink<'a> {
     fn takes_usage(&self) -> bool {
         true
     }
+    /// The line is the dialect's alone, whatever it says: none in another dialect begins with it.
+    #[inline]
+    fn own(&mut self) {}
     /// A program answers its host for the first time, before its session says anything: what follows is said by this program, in the
     /// session `session` or as the process `process`, if it tells. Nothing of the log's own.
     fn program(&mut self, session: Option<crate::json::Str<'a>>, process: Option<crate::json::Raw<'a>>) {

@@ -110,6 +110,9 @@ impl Decoder {
 
     /// The session was opened, for the first time or once more. Of a subagent's file the id is the subagent's.
     fn header<'a>(&mut self, mut members: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if members.get("projectHash").is_some() && members.get("type").and_then(Raw::string).is_none() {
+            sink.own();
+        }
         let mut origin = self.origin(cx);
         if self.kept.is_main() {
             let id = members.text("sessionId", cx);
@@ -125,6 +128,9 @@ impl Decoder {
 
     /// The header changes, or the conversation is another.
     fn set<'a>(&mut self, members: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if members.len() == 1 {
+            sink.own();
+        }
         let messages = members.get(SET).and_then(|set| set.get("messages"));
         let mut fields = FieldList::new_in(cx.arena);
         members.pour(At::Line, knows, &mut fields);
