@@ -405,8 +405,8 @@ impl Trace {
         let is_others = !self.carried.get() && !self.used.get() && !self.written.get();
         if let Some(note) = self.merged.get().filter(|_| !wrote || is_others) {
             self.whole.set(true);
-            findings.extend(left_out.map(|note| Finding::new(Fate::Dropped, "", note)));
-            findings.push(Finding::new(Fate::Merged, "", note));
+            // One entry tells of the line: what has no place goes over with nothing else.
+            findings.push(left_out.map_or_else(|| Finding::new(Fate::Merged, "", note), |why| Finding::new(Fate::Dropped, "", why)));
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }

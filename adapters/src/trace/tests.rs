@@ -52,6 +52,18 @@ fn an_event_that_has_no_place_hides_no_other_part() {
 }
 
 #[test]
+fn a_line_that_has_no_place_is_not_merged_too() {
+    let trace = Trace::default();
+    let line = r#"{"prompt":"p"}"#;
+    trace.begin(line);
+    trace.left_out("no prompts");
+    trace.merged("goes over whole");
+    let findings = trace.settle(line, false, "x");
+    let told: Vec<_> = findings.iter().map(|f| (f.fate, f.note.as_str())).collect();
+    assert_eq!(told, [(Fate::Dropped, "no prompts")]);
+}
+
+#[test]
 fn an_empty_string_that_was_written_is_covered() {
     let line = r#"{"a":"","b":""}"#;
     let trace = Trace::default();
