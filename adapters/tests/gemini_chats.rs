@@ -190,6 +190,35 @@ fn a_line_takes_the_place_of_an_earlier_one() {
     );
 }
 
+/// Of a message that is written again, thoughts that were told are not told again, unless one of them is another one now.
+#[test]
+fn thoughts_that_change_are_told() {
+    let reply = |thoughts: &[&str]| {
+        let thoughts: Vec<_> = thoughts
+            .iter()
+            .map(|text| format!(r#"{{"subject":"S","description":"{text}","timestamp":"2026-01-01T00:00:02.000Z"}}"#))
+            .collect();
+        format!(
+            r#"{{"id":"a1","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"","thoughts":[{}],"model":"m"}}"#,
+            thoughts.join(",")
+        )
+    };
+    let told = |lines: &[&[&str]]| {
+        let header = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00.000Z","kind":"main"}"#;
+        let lines = lines.iter().map(|thoughts| reply(thoughts));
+        let chat: Vec<_> = std::iter::once(header.to_owned()).chain(lines).collect();
+        let turns = read(chat.join("\n").as_bytes(), format("gemini:chat"));
+        let blocks = turns[0].thread.rounds.iter().flat_map(|round| &round.blocks);
+        let texts = blocks.filter_map(|block| match block {
+            Block::Thinking(thinking) => Some(thinking.text.to_string()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[&["a"], &["a", "b"], &["a", "b"]]), ["a", "b"]);
+    assert_eq!(told(&[&["a", "b"], &["a", "c"], &["a"]]), ["a", "b", "a", "c"]);
+}
+
 /// The one document that older versions write, as one line, and a conversation that stands in the header alone.
 #[test]
 fn messages_in_the_header_are_read() {

@@ -131,7 +131,9 @@ impl Decoder {
         let name = call.and_then(|call| self.calls.get(call.as_escaped()));
         let request = match name {
             Some(name) => {
-                cx.took(reason.as_escaped());
+                if reason.is("tool_call") {
+                    cx.took(reason.as_escaped());
+                }
                 Request {
                     id,
                     subtype: Str::trusted(CAN_USE_TOOL),

@@ -134,7 +134,7 @@ impl Decoder {
         let function = call.get("function")?;
         let id = call.get("id")?.string()?;
         let name = function.get("name")?.string()?;
-        if let Some(kind) = call.get("type") {
+        if let Some(kind) = call.get("type").filter(|kind| kind.string().is_some_and(|kind| kind.is("function"))) {
             cx.took(kind.as_str());
         }
         let arguments = function.get("arguments");

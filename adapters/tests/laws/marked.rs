@@ -153,7 +153,15 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     // A session's id names the line: for it alone none counts as carried.
     let names_the_line = matches!(
         spot.pointer.as_str(),
-        "/session_id" | "/sessionID" | "/sessionId" | "/msg/params/threadId" | "/id" | "/params/sessionId" | "/msg/params/sessionId"
+        "/session_id"
+            | "/sessionID"
+            | "/sessionId"
+            | "/properties/sessionID"
+            | "/id"
+            | "/params/threadId"
+            | "/msg/params/threadId"
+            | "/params/sessionId"
+            | "/msg/params/sessionId"
     );
     // A target that counts its calls has other ids, and says so of each.
     let is_id = names_the_line
@@ -194,6 +202,7 @@ fn is_beside(spot: &Spot) -> bool {
     spot.what != What::Unknown
         && (spot.pointer.contains("usage")
             || spot.pointer.starts_with("/tokens/")
+            || spot.pointer == "/properties/time"
             || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
 }
 

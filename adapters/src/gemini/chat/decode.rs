@@ -1,7 +1,7 @@
 use super::fields::knows;
 use super::message::{Message, TYPES, again, block, is_one_text};
 use super::parts::{Part, call_of, parts, result_of, texts, thoughts, usage};
-use super::seen::{Said, Seen, text_hash};
+use super::seen::{Said, Seen, Thoughts, text_hash};
 use super::{CONTEXT, HEADER, REWIND, SET};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
@@ -369,22 +369,24 @@ impl Decoder {
         let was = before.unwrap_or_default();
         let tokens = message.members.get("tokens").filter(|tokens| tokens.shape() == Some(Shape::Object));
         let thought = message.members.get("thoughts").filter(|thoughts| !thoughts.is_null());
+        let mut blocks: Vec<Block<'a>> = thought.into_iter().flat_map(thoughts).collect();
         let said = Said {
             text: text_hash(texts(content)),
-            thoughts: thought.map_or(0, |thoughts| thoughts.elements().count()),
+            thoughts: Thoughts::of(&blocks),
             usage: was.usage || tokens.is_some(),
         };
         self.seen.said(id, said);
-        let mut blocks: Vec<Block<'a>> = Vec::new();
+        let known = was.thoughts.known(&blocks);
+        blocks.drain(..known.unwrap_or_default());
         match thought {
-            Some(list) if said.thoughts > was.thoughts => blocks.extend(thoughts(list).skip(was.thoughts)),
-            Some(list) if said.thoughts == 0 => cx.took(list.as_str()),
-            Some(list) => took_again(list.elements(), &["subject", "description", "timestamp"], cx),
-            None => {}
+            Some(list) if said.thoughts == Thoughts::default() => cx.took(list.as_str()),
+            list => {
+                let known = list.into_iter().flat_map(Raw::elements).take(known.unwrap_or_default());
+                took_again(known, &["subject", "description", "timestamp"], cx);
+            }
         }
         let says = said.text != was.text && said.text != 0;
-        if says
-            && was.text != 0
+        if (says && was.text != 0 || known.is_none())
             && let Some(trace) = cx.trace
         {
             trace.note(
@@ -477,6 +479,9 @@ impl Decoder {
             return answers.push(result);
         };
         cx.took(text.as_escaped());
+        if let Some(trace) = cx.trace {
+            trace.reshaped(text.as_escaped(), "what came of the call is told behind what the subagent said");
+        }
         self.waiting.push(Waiting {
             call: call.id.as_escaped().to_owned(),
             name: result.name.map(|name| name.as_escaped().to_owned()),

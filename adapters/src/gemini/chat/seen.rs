@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::ids::{fnv, hash};
+use crate::event::{Block, Thinking};
+use crate::ids::{FNV_SEED, fnv, hash};
 
 /// More ids are forgotten.
 const MOST: usize = 1 << 20;
@@ -48,10 +49,38 @@ impl Hasher for Hash {
 pub(super) struct Said {
     /// A hash of its text; zero for none.
     pub(super) text: u64,
-    /// How many thoughts it had.
-    pub(super) thoughts: usize,
+    pub(super) thoughts: Thoughts,
     /// Its tokens were told.
     pub(super) usage: bool,
+}
+
+/// The thoughts of a message: how many, and a hash of what they say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Thoughts {
+    count: usize,
+    text: u64,
+}
+
+impl Thoughts {
+    pub(super) fn of(thoughts: &[Block<'_>]) -> Self {
+        let text = |so_far, thought: &Block<'_>| match thought {
+            Block::Thinking(Thinking { text, subject, .. }) => {
+                let subject = subject.unwrap_or_default();
+                fnv(text.as_escaped().as_bytes(), fnv(subject.as_escaped().as_bytes(), so_far ^ FNV_SEED) ^ 1)
+            }
+            _ => so_far,
+        };
+        Self {
+            count: thoughts.len(),
+            text: thoughts.iter().fold(0, text),
+        }
+    }
+
+    /// How many of these are the ones that there were; none if one of them says something else now.
+    pub(super) fn known(self, thoughts: &[Block<'_>]) -> Option<usize> {
+        let first = &thoughts[..self.count.min(thoughts.len())];
+        (first.len() < self.count || Self::of(first) == self).then_some(first.len())
+    }
 }
 
 /// A hash of a text, piece by piece; zero if all are empty.
