@@ -92,6 +92,14 @@ const tests = {
     assert.equal(await page.locator("#outline a").count(), await page.locator(".turn").count());
     await page.locator("#outline a").first().click();
     await page.waitForFunction(() => location.hash === "#turn-1");
+    // A turn that comes later, without a prompt: what it answers is code.
+    await page.evaluate(() => {
+      const turn = Object.assign(document.createElement("section"), { className: "turn", id: "turn-99" });
+      turn.innerHTML = '<h2><a class="anchor">Turn 99</a></h2><div class="markdown"><div class="piece"><div class="title">Code <button>Copy</button></div><pre>let x</pre></div></div>';
+      document.getElementById("main").append(turn);
+      dispatchEvent(new Event("agentglot-turns"));
+    });
+    await page.locator("#outline a", { hasText: /^99 let x$/ }).waitFor();
     // A link that is none of ours does nothing.
     await page.evaluate(() => { location.hash = "#dark"; });
     assert.deepEqual(wrong, []);

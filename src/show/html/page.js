@@ -128,7 +128,7 @@
         const link = document.createElement("a");
         link.href = "#" + turn.id;
         // What was asked; where the log does not say it, what was answered.
-        const about = (turn.querySelector(".prompt .said") ?? turn.querySelector(".markdown"))?.textContent.trim().slice(0, 80) ?? "";
+        const about = (turn.querySelector(".prompt .said") ?? turn.querySelector(".markdown > :not(.piece), .markdown pre"))?.textContent.trim().slice(0, 80) ?? "";
         link.textContent = `${turn.querySelector("h2 .anchor").textContent.replace("Turn ", "")} ${about}`;
         if (turn.querySelector(".outcome.bad")) {
           link.className = "bad";
