@@ -1,5 +1,5 @@
 //! `agentglot show --format html`, looked at in headless Chromium (tests/html/look.mjs): folding, search, links, keyboard, dark and light,
-//! accessibility, and that nothing of a hostile log runs. `AGENTGLOT_PAGES=FOLDER` keeps the pages, with screenshots.
+//! accessibility, and that nothing of a hostile log runs; and `diff --format html`. `AGENTGLOT_PAGES=FOLDER` keeps the pages, with screenshots.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{Scratch, arg, run, skipped};
+use crate::common::{Scratch, arg, golden, run, skipped};
 
 /// How long all of it may take; an idle machine needs a tenth of it.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -47,6 +47,33 @@ fn pages_are_of_use_and_harmless() {
     };
     let tried = said.lines().filter(|line| line.starts_with("ok ")).count();
     assert!(tried >= 12, "{tried} things were tried:\n{said}");
+}
+
+#[test]
+fn two_sessions_are_compared_on_one_page() {
+    let scratch = Scratch::new();
+    let (old, new) = (golden("claude/cli_edit.out.jsonl"), golden("cursor/read_edit.jsonl"));
+    let ran = run(["diff", "--format", "html", arg(&old), arg(&new)]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let page = ran.text();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && page.matches("class=\"row change").count() > 1);
+    assert!(!page.contains("connect-src") && !page.contains("EventSource"), "a file asks for nothing");
+    let ran = run(["diff", "--format", "html", arg(&old), arg(&old)]);
+    assert!(ran.code == 0 && ran.text().contains("They are the same."), "{}", ran.err);
+    // Names and texts are data here, too.
+    let evil = scratch.file("<b>\"evil\".jsonl", hostile());
+    let ran = run(["diff", "--format", "html", arg(&evil), arg(&new)]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let main = ran.text().split_once("<main").unwrap().1;
+    assert!(
+        main.contains("&lt;script&gt;")
+            && !main.contains("<script")
+            && !main.contains("<img")
+            && !main.contains("<b>&quot;evil")
+            && !main.contains("<b>\"evil")
+    );
+    let json = run(["diff", "--format", "json", arg(&old), arg(&new)]);
+    assert_eq!(serde_json::from_slice::<Value>(&json.out).unwrap()["same"], false);
 }
 
 /// What a script of `tests/html` said that looked at pages in Chromium; `None` if that cannot be done here.
@@ -101,7 +128,7 @@ pub(crate) fn in_chromium(what: &str, script: &str, args: &[&OsStr]) -> Option<S
 
 #[test]
 fn a_page_goes_to_standard_output_and_is_whole_without_a_log() {
-    let log = crate::common::golden("cursor/read_edit.jsonl");
+    let log = golden("cursor/read_edit.jsonl");
     let ran = run(["show", "--format", "html", arg(&log)]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.text().starts_with("<!DOCTYPE html>") && ran.text().ends_with("</html>\n"));

@@ -553,33 +553,6 @@ fn a_folder_that_is_none_is_refused() {
 }
 
 #[test]
-fn two_sessions_are_compared_on_one_page() {
-    let scratch = Scratch::new();
-    let (old, new) = (golden("claude/cli_edit.out.jsonl"), golden("cursor/read_edit.jsonl"));
-    let ran = crate::common::run(["diff", "--format", "html", arg(&old), arg(&new)]);
-    assert_eq!(ran.code, 1, "{}", ran.err);
-    let page = ran.text();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && page.matches("class=\"row change").count() > 1);
-    assert!(!page.contains("connect-src") && !page.contains("EventSource"), "a file asks for nothing");
-    let ran = crate::common::run(["diff", "--format", "html", arg(&old), arg(&old)]);
-    assert!(ran.code == 0 && ran.text().contains("They are the same."), "{}", ran.err);
-    // Names and texts are data here, too.
-    let evil = scratch.file("<b>\"evil\".jsonl", hostile());
-    let ran = crate::common::run(["diff", "--format", "html", arg(&evil), arg(&new)]);
-    assert_eq!(ran.code, 1, "{}", ran.err);
-    let main = ran.text().split_once("<main").unwrap().1;
-    assert!(
-        main.contains("&lt;script&gt;")
-            && !main.contains("<script")
-            && !main.contains("<img")
-            && !main.contains("<b>&quot;evil")
-            && !main.contains("<b>\"evil")
-    );
-    let json = crate::common::run(["diff", "--format", "json", arg(&old), arg(&new)]);
-    assert_eq!(serde_json::from_slice::<Value>(&json.out).unwrap()["same"], false);
-}
-
-#[test]
 fn sessions_in_a_browser() {
     let scratch = Scratch::new();
     let logs = scratch.path("logs");
