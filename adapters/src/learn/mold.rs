@@ -139,11 +139,12 @@ impl Pick<'_, '_> {
         self.part(text.as_escaped(), Some(Hole::Text))
     }
 
-    /// A string that may be absent. `None` if it cannot be found.
+    /// A string that may be absent; an empty one may mean that it is. `None` if it cannot be found.
     #[allow(clippy::option_option)]
     pub(super) fn may(&mut self, text: Option<Str<'_>>, hole: Option<Hole>) -> Option<Option<Spot>> {
         match text {
             None => Some(None),
+            Some(text) if hole == Some(Hole::Text) && !text.is_empty() => self.part(text.as_escaped(), Some(Hole::Filled)).map(Some),
             Some(text) => self.part(text.as_escaped(), hole).map(Some),
         }
     }

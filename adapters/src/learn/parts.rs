@@ -128,8 +128,7 @@ impl BlocksMold {
                     let mold = BlockMold::Thinking {
                         text: pick.text(text)?,
                         signature: pick.may(signature, Some(Hole::Text))?,
-                        // An empty one is none.
-                        subject: pick.may(subject, Some(Hole::Filled))?,
+                        subject: pick.may(subject, Some(Hole::Text))?,
                     };
                     (mold, fields_of(fields, pick)?)
                 }

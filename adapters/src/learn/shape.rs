@@ -12,7 +12,7 @@ const MOST: usize = 40;
 pub(crate) enum Hole {
     /// The body of a string, read with a full check.
     Text,
-    /// The same, where an empty string means something else.
+    /// The same of a string that is not empty: an empty one may mean something else.
     Filled,
     /// A number.
     Number,
@@ -319,7 +319,15 @@ impl<'l> Drawing<'l> {
             end = end.max(to);
             !within
         });
-        self.holes.dedup();
+        // What is a text wherever it is read, and filled for one reader, is filled.
+        self.holes.dedup_by(|next, hole| {
+            let is_text = |hole| matches!(hole, Hole::Text | Hole::Filled);
+            let is_same = (next.0, next.1) == (hole.0, hole.1) && (next.2 == hole.2 || is_text(next.2) && is_text(hole.2));
+            if is_same && next.2 == Hole::Filled {
+                hole.2 = Hole::Filled;
+            }
+            is_same
+        });
     }
 
     /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands, and if there are more than
