@@ -312,22 +312,17 @@ impl<'l> Drawing<'l> {
 
     /// Puts the holes in order. What is open anyway may be anything.
     fn in_order(&mut self) {
-        self.holes.sort_unstable_by_key(|&(from, to, hole)| (from, to, hole == Hole::Session));
+        self.holes
+            .sort_unstable_by_key(|&(from, to, hole)| (from, to, hole == Hole::Session, hole == Hole::Text));
         let mut end = 0;
         self.holes.retain(|&(_, to, hole)| {
             let within = hole == Hole::Session && to <= end;
             end = end.max(to);
             !within
         });
-        // What is a text wherever it is read, and filled for one reader, is filled.
-        self.holes.dedup_by(|next, hole| {
-            let is_text = |hole| matches!(hole, Hole::Text | Hole::Filled);
-            let is_same = (next.0, next.1) == (hole.0, hole.1) && (next.2 == hole.2 || is_text(next.2) && is_text(hole.2));
-            if is_same && next.2 == Hole::Filled {
-                hole.2 = Hole::Filled;
-            }
-            is_same
-        });
+        // What is a text for one reader and a filled one for another is filled.
+        self.holes
+            .dedup_by_key(|&mut (from, to, hole)| (from, to, if hole == Hole::Text { Hole::Filled } else { hole }));
     }
 
     /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands, and if there are more than
