@@ -6,6 +6,7 @@
 mod aside;
 mod beat;
 mod control;
+mod heard;
 mod host;
 mod input;
 mod pending;
@@ -22,17 +23,15 @@ use std::time::{Duration, Instant};
 
 use crate::adapters::raw::codec::{Dialect, Format, Mode};
 use crate::adapters::raw::conduct::{Answer, Conduct, Ended};
-use crate::adapters::raw::event::Session as SessionFacts;
-use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Withdraw};
-use crate::adapters::raw::json::{Raw, Str};
-use crate::adapters::raw::launch::PermissionMode;
+use crate::adapters::raw::event::{Event, Kind, Origin, OutcomeKind, Place, Withdraw};
+use crate::adapters::raw::json::Str;
 use crate::adapters::raw::live::{Heard, Manner, Speaker};
 use crate::agent::control_requests::CLOSED;
 use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;
 use beat::Beat;
-use control::{Asked, allow_unseen, refuse, seen_by_host};
+use control::{Asked, refuse};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 use plain::Plain;
@@ -433,171 +432,6 @@ impl Session {
         for voice in std::iter::once(&mut self.voice).chain(&mut self.own) {
             voice.now(millis);
         }
-    }
-
-    fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
-        self.told(event, now, backend);
-        if self.introduced && !self.asides.is_empty() {
-            self.tell_asides();
-        }
-    }
-
-    fn told(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
-        if let Some(plain) = &mut self.plain {
-            plain.hear(event);
-        }
-        let introduces = matches!(event.kind, Kind::Session(_));
-        if let Some(id) = event
-            .origin
-            .session
-            .filter(|id| (introduces || !self.introduced) && !id.is_empty() && !id.is(&self.host.facts.session))
-        {
-            // The agent's own session is the one that the host knows; some name it on their lines alone.
-            self.host.facts.session = id.unescape().into_owned();
-        }
-        if let Kind::Session(session) = event.kind {
-            self.introduced = true;
-            if let Some(servers) = session.mcp_servers {
-                servers.as_str().clone_into(&mut self.host.facts.mcp_servers);
-            }
-        }
-        if self.over_limit(event, now, backend) {
-            return;
-        }
-        match event.kind {
-            Kind::Response(response) => {
-                let Some(waited) = response.id.and_then(|id| self.requested.take(id.as_escaped())) else {
-                    self.oddities.stray_replies += 1;
-                    return;
-                };
-                if let Some((_, all)) = self.freeing.take_if(|(id, _)| *id == waited.id)
-                    && response.ok
-                {
-                    self.host.allows_all = all;
-                }
-                if !self.same && response.ok {
-                    // It is done; the host gets it in the words of the program that it knows.
-                    return self.reply(Some(&waited.id), &waited.note);
-                }
-            }
-            Kind::Request(request) => {
-                let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
-                    return;
-                };
-                let asks_permission = request.kind == ControlKind::CanUseTool;
-                if asks_permission && self.ruled(&id, request, backend) {
-                    return;
-                }
-                let free = asks_permission && self.is_free(request.permission, backend.dialect());
-                if self.host.types_answers && asks_permission && (self.same || !self.host.allows_all) {
-                    self.unasked.push_back(typed::Question::of(&id, event, request));
-                    return self.ask_person(now, backend);
-                }
-                if free || self.gone || !self.conduct.can_ask() || (asks_permission && !self.host.answers_permissions) {
-                    return self.decide(&id, request, backend);
-                }
-                let before = self.out.len();
-                self.voice.event(event, &mut self.out);
-                if self.out.len() == before {
-                    // The host's dialect has no such question.
-                    return refuse(&id, "the host has no answer to this", backend);
-                }
-                let mut asked = seen_by_host(&self.out[before..]);
-                if self.conduct.tells_faults() {
-                    asked.line = String::from_utf8_lossy(&self.out[before..]).into_owned();
-                }
-                if asks_permission && self.allowed.contains(&asked.tool) {
-                    // The host has said already what it thinks of it.
-                    self.out.truncate(before);
-                    return allow_unseen(&id, backend);
-                }
-                return self.asked.add(id, asked, now, self.timers.permission);
-            }
-            Kind::Withdraw(withdraw) => {
-                if let Some(id) = withdraw.id {
-                    self.asked
-                        .take_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
-                }
-            }
-            Kind::Outcome(outcome) => {
-                // A run that is refused ends before it begins; any other outcome belongs to a turn.
-                let refused = outcome.is_error && !self.introduced && self.ended.outcome.is_none();
-                if self.turn.is_none() && !refused {
-                    self.oddities.extra_outcomes += 1;
-                    return;
-                }
-                self.ended_with(outcome, now);
-                self.ended_by_agent = true;
-                let denials = std::mem::take(&mut self.denials);
-                let said = outcome.denials.is_some_and(|list| list.elements().next().is_some());
-                if !self.same && !said && !denials.is_empty() {
-                    let list = format!("[{denials}]");
-                    let whole = Outcome {
-                        denials: Some(Raw::trusted(&list)),
-                        ..*outcome
-                    };
-                    let event = Event {
-                        kind: Kind::Outcome(&whole),
-                        ..*event
-                    };
-                    return self.tell_outcome(&event, outcome.is_error);
-                }
-                return self.tell_outcome(event, outcome.is_error);
-            }
-            Kind::Session(session) => {
-                if session.opens_turn && self.turn.is_none() {
-                    // The agent goes on by itself: a task in the background has come to its end.
-                    self.voice.settled();
-                    self.turn = Some(Turn::new(now, true));
-                }
-                if !self.same {
-                    // An agent that we let run everything asks us; the host is told the mode that it wanted.
-                    let free = PermissionMode::Bypass.name(backend.dialect()).filter(|_| self.host.allows_all);
-                    let mode = session.permission_mode.map(|mode| match free {
-                        Some(free) => Str::trusted(free),
-                        None => Str::trusted(self.mode_of(mode, backend).unwrap_or(mode.as_escaped())),
-                    });
-                    // What the agent does not say of its session is known to us, who started it.
-                    let known = [&self.host.facts.cwd, &self.host.facts.permission_mode].map(|fact| {
-                        let mut body = String::new();
-                        Str::escape(fact, &mut body);
-                        body
-                    });
-                    let [cwd, asked] = known.each_ref().map(|fact| Some(Str::trusted(fact)).filter(|fact| !fact.is_empty()));
-                    let told = SessionFacts {
-                        model: session.model.map(|model| self.model_of(model, backend)),
-                        cwd: session.cwd.or(cwd),
-                        permission_mode: mode.or(asked),
-                        ..*session
-                    };
-                    let event = Event {
-                        kind: Kind::Session(&told),
-                        ..*event
-                    };
-                    return self.voice.event(&event, &mut self.out);
-                }
-            }
-            // The host knows what it has said.
-            Kind::Prompt(prompt) if prompt.source == PromptSource::Host && !self.same => return,
-            // Some programs say every prompt again.
-            Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.same && !self.host.echoes => return,
-            // What an agent remarks between two turns belongs to none: to a host of another dialect it would begin one.
-            Kind::Prompt(_) if self.turn.is_none() && !self.same => return,
-            Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.conduct.echoes() => {
-                let text = self.prompt.clone();
-                let live = Prompt {
-                    content: Content::Text(Str::trusted(&text)),
-                    ..*prompt
-                };
-                let echoed = Event {
-                    kind: Kind::Prompt(&live),
-                    ..*event
-                };
-                return self.voice.event(&echoed, &mut self.out);
-            }
-            _ => {}
-        }
-        self.voice.event(event, &mut self.out);
     }
 
     /// Says something of our own.

@@ -43,6 +43,8 @@ mod cli_live;
 mod cli_output;
 #[cfg(unix)]
 mod cli_sessions;
+#[cfg(unix)]
+mod cli_sessions_databases;
 mod cli_subagents;
 mod cli_usage;
 mod common;
@@ -144,5 +146,7 @@ mod tracing;
 mod tricode_scenarios;
 #[cfg(unix)]
 mod view;
+#[cfg(unix)]
+mod view_access;
 #[cfg(target_os = "linux")]
 mod wire;
