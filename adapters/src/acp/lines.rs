@@ -15,6 +15,7 @@ pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) -> bool 
     let (path, title) = match &args {
         Some(Args::Read(read)) => (Some(read.path), read.path),
         Some(Args::Write { path, .. } | Args::Edit { path, .. } | Args::MultiEdit { path, .. } | Args::Delete { path }) => (Some(*path), *path),
+        Some(Args::NotebookEdit(edit)) => (Some(edit.path), edit.path),
         Some(Args::List { path, .. }) => (Some(*path), *path),
         Some(Args::Shell(shell)) => (None, shell.command),
         _ => (None, call.name),
@@ -69,7 +70,7 @@ pub(super) fn shown(list: Raw<'_>) -> String {
 const fn word(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read | ToolKind::List => "read",
-        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Mkdir => "edit",
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Mkdir => "edit",
         ToolKind::Delete => "delete",
         ToolKind::Shell => "execute",
         ToolKind::Grep | ToolKind::Glob | ToolKind::WebSearch => "search",

@@ -26,7 +26,8 @@ words!(status, read_status, ResultStatus,
     ResultStatus::Success => "success", ResultStatus::Error => "error", ResultStatus::Denied => "denied", ResultStatus::Canceled => "canceled");
 words!(scope, read_scope, Scope, Scope::Round => "round", Scope::Turn => "turn", Scope::Session => "session");
 words!(tool_kind, read_tool_kind, ToolKind,
-    ToolKind::Read => "read", ToolKind::Write => "write", ToolKind::Edit => "edit", ToolKind::MultiEdit => "multi_edit", ToolKind::Shell => "shell",
+    ToolKind::Read => "read", ToolKind::Write => "write", ToolKind::Edit => "edit", ToolKind::MultiEdit => "multi_edit",
+    ToolKind::NotebookEdit => "notebook_edit", ToolKind::Shell => "shell",
     ToolKind::Grep => "grep", ToolKind::Glob => "glob", ToolKind::List => "list", ToolKind::Delete => "delete", ToolKind::Mkdir => "mkdir",
     ToolKind::Todo => "todo", ToolKind::Subagent => "subagent", ToolKind::Fetch => "fetch", ToolKind::WebSearch => "web_search", ToolKind::Mcp => "mcp",
     ToolKind::Ask => "ask", ToolKind::ExitPlan => "exit_plan", ToolKind::Other => "other");

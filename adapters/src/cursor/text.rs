@@ -58,7 +58,7 @@ impl Encoder {
             ToolKind::Read => "Read file",
             ToolKind::Write => "Created new file",
             ToolKind::Edit | ToolKind::MultiEdit if is_new_file(result) => "Created new file",
-            ToolKind::Edit | ToolKind::MultiEdit => "Edited file",
+            ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit => "Edited file",
             ToolKind::Shell => "Ran terminal command",
             ToolKind::Grep => "Searched files",
             ToolKind::Glob => "Found files",

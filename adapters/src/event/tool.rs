@@ -41,6 +41,8 @@ pub enum ToolKind {
     Edit,
     /// Several replacements in one file.
     MultiEdit,
+    /// Change a cell of a Jupyter notebook.
+    NotebookEdit,
     /// Run a shell command.
     Shell,
     /// Search in files.

@@ -96,6 +96,12 @@ impl Deed {
                 self.object = plain(*path);
                 self.file = Some(plain(*path));
             }
+            Args::NotebookEdit(edit) => {
+                self.object = plain(edit.path);
+                self.file = Some(plain(edit.path));
+                detail.extend(edit.mode.map(plain));
+                detail.extend(edit.cell.map(|cell| format!("cell {}", plain(cell))));
+            }
             Args::List { path, .. } => self.object = plain(*path),
             Args::Shell(shell) => {
                 self.object = plain(shell.command);
@@ -250,7 +256,7 @@ const fn verb(call: &Call) -> &str {
     match call.kind {
         ToolKind::Read => "Read",
         ToolKind::Write => "Write",
-        ToolKind::Edit | ToolKind::MultiEdit => "Edit",
+        ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit => "Edit",
         ToolKind::Shell => "Bash",
         ToolKind::Grep => "Grep",
         ToolKind::Glob => "Glob",

@@ -5,7 +5,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
-use crate::tools::args::{Args, Change, Grep, Question, Read, Shell, Subagent, Todo};
+use crate::tools::args::{Args, Change, Grep, NotebookEdit, Question, Read, Shell, Subagent, Todo};
 use crate::tools::json::{Json, array, members, number, optional, whole};
 
 /// Arguments in the shape that several agents give them.
@@ -29,6 +29,18 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
                     ..change
                 },
             }
+        }
+        ToolKind::NotebookEdit => {
+            let [path, cell, source, cell_type, mode] = members(input, ["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"])?;
+            let word =
+                |value: Option<Raw<'a>>, words: &[&str]| optional(value, |value| value.string().filter(|word| words.contains(&word.as_escaped())));
+            Args::NotebookEdit(NotebookEdit {
+                path: path?.string()?,
+                cell: optional(cell, Raw::string)?,
+                source: optional(source, Raw::string)?,
+                cell_type: word(cell_type, &["code", "markdown"])?,
+                mode: word(mode, &["replace", "insert", "delete"])?,
+            })
         }
         ToolKind::List => {
             let [path, ignore] = members(input, ["path", "ignore"])?;
@@ -102,6 +114,12 @@ pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'
             let old = Some(change.old.unwrap_or_default());
             json.key("file_path").str(path);
             replacement(&mut json, Change { old, ..change }, CHANGE);
+        }
+        // Some ask for a text also where a cell is deleted.
+        Args::NotebookEdit(edit) => {
+            json.key("notebook_path").str(edit.path).maybe_str("cell_id", edit.cell);
+            json.key("new_source").str(edit.source.unwrap_or_default());
+            json.maybe_str("cell_type", edit.cell_type).maybe_str("edit_mode", edit.mode);
         }
         Args::List { path, ignore } => {
             json.key("path").str(path).maybe_raw("ignore", ignore);

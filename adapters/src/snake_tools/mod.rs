@@ -23,6 +23,7 @@ names! {
     Read: "read_file";
     Write: "write_file";
     Edit: "edit", "replace";
+    NotebookEdit: "notebook_edit";
     Shell: "run_shell_command";
     Grep: "grep_search", "search_file_content";
     Glob: "glob";
@@ -47,7 +48,6 @@ const OTHERS: &[&str] = &[
     "list_agents",
     "loop_wakeup",
     "monitor",
-    "notebook_edit",
     "read_many_files",
     "read_mcp_resource",
     "record_artifact",

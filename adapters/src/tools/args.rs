@@ -37,6 +37,8 @@ pub enum Args<'a> {
         /// What is replaced, one after the other.
         changes: &'a [Change<'a>],
     },
+    /// Change a cell of a Jupyter notebook.
+    NotebookEdit(NotebookEdit<'a>),
     /// Run a command.
     Shell(Shell<'a>),
     /// Search in files.
@@ -126,6 +128,21 @@ pub struct Change<'a> {
     pub new: Str<'a>,
     /// Every occurrence, not only the one.
     pub all: Option<bool>,
+}
+
+/// Changing a cell of a Jupyter notebook.
+#[derive(Clone, Copy, Debug)]
+pub struct NotebookEdit<'a> {
+    /// Which notebook.
+    pub path: Str<'a>,
+    /// Which cell; a new one goes behind it, or to the beginning where none is named.
+    pub cell: Option<Str<'a>>,
+    /// The cell's new text, which a cell that is deleted need not have.
+    pub source: Option<Str<'a>>,
+    /// What the cell is: `code`, `markdown`.
+    pub cell_type: Option<Str<'a>>,
+    /// What is done: `replace` (also where nothing is said), `insert`, `delete`.
+    pub mode: Option<Str<'a>>,
 }
 
 /// Running a command.
@@ -247,6 +264,7 @@ impl Args<'_> {
             Self::Write { .. } => ToolKind::Write,
             Self::Edit { .. } => ToolKind::Edit,
             Self::MultiEdit { .. } => ToolKind::MultiEdit,
+            Self::NotebookEdit(_) => ToolKind::NotebookEdit,
             Self::Shell(_) => ToolKind::Shell,
             Self::Grep(_) => ToolKind::Grep,
             Self::Glob { .. } => ToolKind::Glob,

@@ -27,7 +27,7 @@ pub use bumpalo::Bump as Arena;
 use crate::codec::Dialect;
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
-use args::{Args, Read, Todo, TodoStatus};
+use args::{Args, NotebookEdit, Read, Todo, TodoStatus};
 
 pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
 pub(crate) use table::any_kind;
@@ -156,6 +156,10 @@ impl Translate {
             },
             Args::Edit { path, change } => Args::Edit { path: whole(path), change },
             Args::MultiEdit { path, changes } => Args::MultiEdit { path: whole(path), changes },
+            Args::NotebookEdit(edit) => Args::NotebookEdit(NotebookEdit {
+                path: whole(edit.path),
+                ..edit
+            }),
             Args::List { path, ignore } => Args::List { path: whole(path), ignore },
             Args::Shell(shell) if self.cd && !to.shell.has_folder => Args::Shell(shell.with_cd(arena)),
             args => args,

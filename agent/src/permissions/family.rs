@@ -49,7 +49,7 @@ impl Family {
             Self::Shell => kind == K::Shell,
             Self::Read => kind == K::Read || (wide && matches!(kind, K::Grep | K::Glob | K::List)),
             Self::Write => kind == K::Write,
-            Self::Edit => matches!(kind, K::Edit | K::MultiEdit) || (wide && matches!(kind, K::Write | K::Delete | K::Mkdir)),
+            Self::Edit => matches!(kind, K::Edit | K::MultiEdit | K::NotebookEdit) || (wide && matches!(kind, K::Write | K::Delete | K::Mkdir)),
             Self::Delete => kind == K::Delete,
             // Each of these is one tool; the same name has been found by now, an alias of a class has not.
             Self::Search => false,

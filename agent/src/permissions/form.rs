@@ -80,7 +80,10 @@ impl PermissionForm {
     /// Whether a rule about a family is about tools of this kind. `has_content`: something stands in its parentheses.
     pub fn covers(&self, family: Family, kind: ToolKind, has_content: bool) -> bool {
         let width = if has_content { Width::Family } else { self.bare };
-        let changes = matches!(kind, ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Delete | ToolKind::Mkdir);
+        let changes = matches!(
+            kind,
+            ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Delete | ToolKind::Mkdir
+        );
         family.covers(kind, width) || self.writing_is_changing && family == Family::Write && changes
     }
 

@@ -26,7 +26,7 @@ impl Policy {
                 .any(|(_, behavior, rule)| *behavior == Behavior::Allow && rule.names(&spec.name, spec.kind))
         };
         match spec.kind {
-            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Delete | ToolKind::Mkdir => {
+            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Delete | ToolKind::Mkdir => {
                 self.mode == PermissionMode::AcceptEdits || rules()
             }
             ToolKind::Shell => rules(),

@@ -171,12 +171,12 @@ impl Call {
             value.map(|value| value.unescape().into_owned())
         };
         match kind {
-            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => {
+            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit => {
                 let path = if self.input.is_empty() {
                     let shown = [&self.diff, &self.place].into_iter().find(|path| !path.is_empty());
                     shown.map(|path| plain(path))
                 } else {
-                    text(&["path", "file_path", "filePath", "absolute_path"])
+                    text(&["path", "file_path", "filePath", "absolute_path", "notebook_path"])
                 };
                 path.map(What::Change)
             }

@@ -16,6 +16,7 @@ names! {
     Write: "Write";
     Edit: "Edit";
     MultiEdit: "MultiEdit";
+    NotebookEdit: "NotebookEdit";
     Shell: "Bash";
     Grep: "Grep";
     Glob: "Glob";
@@ -42,7 +43,6 @@ const OTHERS: &[&str] = &[
     "ListAgents",
     "ListMcpResources",
     "Monitor",
-    "NotebookEdit",
     "NotebookRead",
     "ReadMcpResource",
     "ReportFindings",

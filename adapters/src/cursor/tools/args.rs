@@ -238,6 +238,7 @@ pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, arena: &'a Bump) -> Option
             json.maybe_str("plan", plan);
             "createPlanToolCall"
         }
+        Args::NotebookEdit(_) => return None,
     };
     json.mark('}');
     Some((Str::trusted(name), json.done()))

@@ -239,7 +239,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             return Some((if plain { own() } else { mcp_name(server, tool, arena) }, args));
         }
         Args::Write { .. } | Args::WebSearch { .. } => return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?)),
-        Args::MultiEdit { .. } | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
+        Args::MultiEdit { .. } | Args::NotebookEdit(_) | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))

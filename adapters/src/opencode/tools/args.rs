@@ -161,7 +161,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         Args::Glob { .. } | Args::List { .. } | Args::WebSearch { .. } => {
             return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?));
         }
-        Args::MultiEdit { .. } | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
+        Args::MultiEdit { .. } | Args::NotebookEdit(_) | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))

@@ -431,6 +431,33 @@ fn lists_questions_plans_subagents_and_servers() {
         (QwenCode, r#"exit_plan_mode {"plan":"1. do"}"#),
         (Cursor, r#"createPlanToolCall {"plan":"1. do"}"#),
     ]);
+    let cell = r#"{"notebook_path":"/w/n.ipynb","cell_id":"c","new_source":"print(2)","cell_type":"code","edit_mode":"insert"}"#;
+    check(&[(Claude, &format!("NotebookEdit {cell}")), (QwenCode, &format!("notebook_edit {cell}"))]);
+    // Claude's tool asks for a text, whatever is done with the cell.
+    assert_eq!(
+        translated(
+            QwenCode,
+            Claude,
+            "notebook_edit",
+            r#"{"notebook_path":"n","cell_id":"c","edit_mode":"delete"}"#
+        )
+        .unwrap(),
+        r#"NotebookEdit {"notebook_path":"n","cell_id":"c","new_source":"","edit_mode":"delete"}"#
+    );
+    for (from, to) in [(Claude, Cursor), (Claude, Tricode), (QwenCode, Tricode)] {
+        let name = if from == Claude { "NotebookEdit" } else { "notebook_edit" };
+        assert_eq!(translated(from, to, name, cell), None, "{from:?} {to:?}");
+    }
+    // Not what the tool takes.
+    assert_eq!(
+        translated(
+            Claude,
+            QwenCode,
+            "NotebookEdit",
+            r#"{"notebook_path":"n","new_source":"x","edit_mode":"paint"}"#
+        ),
+        None
+    );
     let questions = r#"{"questions":[{"question":"Which?","header":"Pick","options":[{"label":"A","description":"A"}],"multiSelect":true}]}"#;
     check(&[
         (Claude, &format!("AskUserQuestion {questions}")),

@@ -212,7 +212,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         }
         // Of another agent's log, which may have such tools.
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
-        Args::Glob { .. } | Args::Todos { .. } | Args::Subagent(_) | Args::Ask { .. } | Args::Plan { .. } => return None,
+        Args::NotebookEdit(_) | Args::Glob { .. } | Args::Todos { .. } | Args::Subagent(_) | Args::Ask { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))

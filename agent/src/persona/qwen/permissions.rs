@@ -103,7 +103,7 @@ fn declined(name: &str, rule: &str) -> String {
 /// The rule that Qwen Code makes for a tool that nobody can be asked about.
 fn rule(spec: &Spec) -> &str {
     match spec.kind {
-        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Delete | ToolKind::Mkdir => "edit",
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Delete | ToolKind::Mkdir => "edit",
         _ => &spec.name,
     }
 }

@@ -188,6 +188,7 @@ fn access(args: &Args<'_>, run: &impl Run) -> Access {
         Args::Write { path, .. } | Args::Edit { path, .. } | Args::MultiEdit { path, .. } | Args::Delete { path } => {
             Access::Write(vec![folder(Some(path))])
         }
+        Args::NotebookEdit(edit) => Access::Write(vec![folder(Some(edit.path))]),
         Args::Shell(shell) => Access::Run(run.asked(&shell)),
         Args::Fetch { url, .. } => Access::Fetch(plain(url)),
         Args::Mcp { .. } => Access::Mcp,

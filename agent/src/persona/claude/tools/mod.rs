@@ -24,7 +24,7 @@ use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, Tool};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::tools::args::Args;
 
@@ -53,18 +53,11 @@ impl Run for Files {
             Args::Read(asked) => read::run(asked, input["allow_large"] == true, &self.0, cx).await,
             Args::Write { path, content } => write::run(*path, *content, &self.0, cx).await,
             Args::Edit { path, change } => edit::run(*path, change, &self.0, cx).await,
+            Args::NotebookEdit(asked) => notebook::run(asked, &self.0, cx).await,
             Args::Glob { pattern, path } => glob::run(*pattern, *path, cx).await,
             Args::Grep(asked) => grep::run(asked, cx).await,
             _ => stray(),
         }
-    }
-
-    async fn run_own(&self, _: &Spec, input: &Value, cx: &Cx<'_>) -> Given {
-        notebook::run(input, &self.0, cx).await
-    }
-
-    fn access_own(&self, input: &Value) -> Access {
-        notebook::access(input)
     }
 }
 

@@ -1,16 +1,19 @@
 //! `NotebookEdit`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{MODIFIED, UNREAD, say};
+use crate::persona::shared::native::plain;
 use crate::tools::notebook::{CellChange, Mode, changed};
 use crate::tools::seen::Seen;
 use crate::tools::text::decode;
 use crate::tools::work::blocking;
 use crate::tools::write::{LARGEST_CHANGED, Put, write};
-use crate::tools::{Access, Cx, Given, Spec};
+use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Fault;
 use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::args::NotebookEdit;
 
 pub(super) fn spec() -> Spec {
     Spec {
@@ -28,33 +31,28 @@ pub(super) fn spec() -> Spec {
             "required": ["notebook_path", "new_source"],
             "additionalProperties": false,
         }),
-        kind: ToolKind::Edit,
+        kind: ToolKind::NotebookEdit,
         reads_only: false,
     }
 }
 
-/// What a call touches.
-pub(super) fn access(input: &Value) -> Access {
-    Access::Write(vec![say::text(input, "notebook_path").to_owned()])
-}
-
-pub(super) async fn run(arguments: &Value, files: &Seen, cx: &Cx<'_>) -> Given {
-    let mode = match arguments["edit_mode"].as_str() {
+pub(super) async fn run(asked: &NotebookEdit<'_>, files: &Seen, cx: &Cx<'_>) -> Given {
+    let mode = match asked.mode.map(Str::as_escaped) {
         Some("insert") => Mode::Insert,
         Some("delete") => Mode::Delete,
         _ => Mode::Replace,
     };
     let change = CellChange {
-        cell: arguments["cell_id"].as_str().map(str::to_owned),
-        source: say::text(arguments, "new_source").to_owned(),
-        kind: arguments["cell_type"].as_str().map(str::to_owned),
+        cell: asked.cell.map(plain),
+        source: asked.source.map(plain).unwrap_or_default(),
+        kind: asked.cell_type.map(plain),
         mode,
     };
     if mode == Mode::Insert && change.kind.is_none() {
         return say::refused("Cell type is required when using edit_mode=insert.");
     }
     let wall = &cx.world.wall;
-    let place = match wall.locate(say::text(arguments, "notebook_path")) {
+    let place = match wall.locate(plain(asked.path)) {
         Ok(place) => place,
         Err(fault) => return say::fault(&fault, wall),
     };
@@ -82,7 +80,7 @@ pub(super) async fn run(arguments: &Value, files: &Seen, cx: &Cx<'_>) -> Given {
         Err(fault) => return say::fault(&fault, wall),
     };
     files.put(place.path(), written.stamp);
-    let new_source = say::text(arguments, "new_source");
+    let new_source = asked.source.map(plain).unwrap_or_default();
     let (text, word) = match mode {
         Mode::Replace => (format!("Updated cell {} with {new_source}", change.cell), "replace"),
         Mode::Insert => (format!("Inserted cell {} with {new_source}", change.cell), "insert"),
