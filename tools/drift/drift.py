@@ -132,6 +132,7 @@ PROGRAMS = [
         {"exec": ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "PROMPT"]},
         ".codex/sessions/**/rollout-*.jsonl",
         codex,
+        [["exec", "--help"], ["exec", "resume", "--help"]],
     ),
     Program(
         "gemini",
@@ -143,6 +144,7 @@ PROGRAMS = [
         },
         ".gemini/tmp/*/chats/session-*.json*",
         gemini,
+        [["--help"]],
     ),
     Program(
         "opencode",
@@ -151,6 +153,7 @@ PROGRAMS = [
         {"run": ["run", "--format", "json", "--thinking", "PROMPT"]},
         None,
         opencode,
+        [["run", "--help"]],
     ),
 ]
 
@@ -264,9 +267,11 @@ def try_out(program, folder, options, known, is_read, counts):
         counts["no format of it is read"] += 1
     counts.update({f"tool {name} stands on no page": 1 for name in offered - known if not name.startswith("mcp__")})
     for argv in program.flags:
-        said = run([command, *argv], env=os.environ | {"NO_COLOR": "1"}).stdout
-        flags = set(re.findall(r"(?<![\w-])--[a-z][A-Za-z0-9-]+", said))
-        counts.update({f"flag {flag} stands on no page": 1 for flag in flags - known})
+        done = run([command, *argv], env=os.environ | {"NO_COLOR": "1"})
+        # Where a flag is explained, not where a text speaks of one.
+        rows = (line.strip().split("  ")[0] for line in (done.stdout + done.stderr).splitlines())
+        flags = {flag for row in rows if row.startswith("-") for flag in re.findall(r"(?<![\w-])--[a-z][A-Za-z0-9-]+", row)}
+        counts.update({f"flag {flag} stands on no page": 1 for flag in flags - pages(f"{program.dialect}.md")})
 
 
 def play(program, command, scenario, form, argv, scratch, options, offered):
@@ -317,9 +322,9 @@ def read_formats(agentglot):
     return {json.loads(line)["dialect"] for line in listed.splitlines()}
 
 
-def pages():
-    """Every word in code style on a page: the names of flags and tools that are known."""
-    text = "\n".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+def pages(names="*.md"):
+    """Every word in code style on the pages: the names of flags and tools that are known."""
+    text = "\n".join(page.read_text() for page in (ROOT / "docs").glob(names))
     return set(word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"-{0,2}[\w][\w-]*", code))
 
 

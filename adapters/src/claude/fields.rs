@@ -220,6 +220,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("role", "who speaks"),
     ("run_id", "which run of a task"),
     ("safety_stops", "how often a classifier stopped the model"),
+    ("sandbox_enabled", "whether commands run in a sandbox"),
     ("scope", "whether a fallback holds for the session"),
     ("sdkMcpServerConfigs", "initialize: settings of MCP servers in the host"),
     (

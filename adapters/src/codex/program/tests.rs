@@ -66,6 +66,7 @@ fn prompts_stand_behind_the_word_for_the_agent() {
     assert_eq!(launch(&["exec", "-"]).unwrap().prompt, None);
     assert_eq!(launch(&["exec", "--", "-x"]).unwrap().prompt.as_deref(), Some("-x"));
     // Words of other commands are a prompt there.
+    assert_eq!(launch(&["exec", "--worktree", "do it"]).unwrap().prompt.as_deref(), Some("do it"));
     assert_eq!(launch(&["exec", "login"]).unwrap().prompt.as_deref(), Some("login"));
     let latest = launch(&["exec", "resume", "--last", "go on"]).unwrap();
     assert_eq!((latest.resume, latest.prompt.as_deref()), (Resume::Latest, Some("go on")));
