@@ -244,7 +244,7 @@ row! {
         id: String,
         /// the tool's name in the log's dialect
         tool: String,
-        /// what the tool does, whatever it is called: `read`, `write`, `edit`, `multi_edit`, `shell`, `grep`, `glob`, `list`, `delete`, `mkdir`, `todo`, `subagent`, `fetch`, `web_search`, `mcp`, `ask`, `exit_plan`, `other`
+        /// what the tool does, whatever it is called: `read`, `write`, `edit`, `multi_edit`, `notebook_edit`, `shell`, `grep`, `glob`, `list`, `delete`, `mkdir`, `todo`, `subagent`, `fetch`, `web_search`, `mcp`, `ask`, `exit_plan`, `other`
         kind: String,
         /// what was read, changed, run, looked for
         object: String,

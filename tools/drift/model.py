@@ -8,6 +8,7 @@ import http.server
 import itertools
 import json
 import re
+import sys
 import threading
 
 TAG = re.compile(r"\[\[([a-z_]+)\]\]")
@@ -337,10 +338,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """A program may go away in the middle of a request."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def serve(folder):
     """The server, begun; `.port`, in `.offered` the names of all tools that were offered to it, in `.requests` what it was asked and said."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     server.folder, server.offered, server.requests, server.port = folder, set(), [], server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
