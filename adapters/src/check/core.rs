@@ -171,7 +171,7 @@ fn is_told(outcome: &Outcome<'_>, line: &Line<'_>) -> bool {
     let texts = [outcome.text, outcome.error, outcome.word].into_iter().flatten().map(Str::as_escaped);
     let values = [outcome.duration_ms, outcome.duration_api_ms].into_iter().flatten().map(Raw::as_str);
     let mut parts = texts.chain(values).filter(|part| !part.is_empty()).peekable();
-    parts.peek().is_none() || parts.any(|part| line.holds(part))
+    line.is_plain() || parts.peek().is_none() || parts.any(|part| line.holds(part))
 }
 
 /// What begins with a line.

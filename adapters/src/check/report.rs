@@ -66,6 +66,11 @@ impl<'t> Line<'t> {
         self.number
     }
 
+    /// Whether it is no JSON: a text, of which what it says with escapes is no part.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.text.is_empty() && !self.text.starts_with(['{', '['])
+    }
+
     /// Whether this is a part of the line.
     pub(super) fn holds(&self, part: &str) -> bool {
         (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize) < self.text.len()

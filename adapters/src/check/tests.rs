@@ -49,6 +49,19 @@ fn turns_of_a_connection_are_sound() {
     assert_eq!(summary.outcomes, 2);
 }
 
+/// A failure told as a text is told, whatever would be escaped in it.
+#[test]
+fn a_failure_in_plain_text_is_an_outcome() {
+    for error in ["Error code: 400", r#"{"type": "error"}"#, r"C:\x"] {
+        let mut checker = Checker::new("tricode".parse().unwrap());
+        let log = format!("{{\"type\": \"system\", \"message\": \"Session ID: 1\"}}\nOpenAI API error: {error}\n");
+        checker.feed(log.as_bytes());
+        let (findings, summary) = checker.finish();
+        assert!(findings.is_empty(), "{error}: {findings:?}");
+        assert_eq!(summary.outcomes, 1);
+    }
+}
+
 /// What a session said before is said again when it is opened again: its calls are no second ones. Within one turn they are.
 #[test]
 fn calls_that_are_said_again_are_no_second_ones() {
