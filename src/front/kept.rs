@@ -2,11 +2,12 @@
 //!
 //! All of it reads files, and asks programs: it may take its time.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Cursor, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::client::Inquiry;
@@ -89,7 +90,7 @@ impl Keeper {
         Self::Shelf(persona::shelf(&|name| std::env::var_os(name)), inside)
     }
 
-    /// The sessions of a folder, or of all, those that were written last first.
+    /// The sessions of a folder, or of all, those that were written last first. What an editor has begun has the id that it was told.
     pub(super) fn list(&self, cwd: Option<&str>) -> Vec<Listed> {
         let folder = cwd.map(real);
         let mut all: Vec<Listed> = match self {
@@ -103,6 +104,14 @@ impl Keeper {
                 Vec::new()
             }),
         };
+        if let Self::Program(dialect, ..) | Self::Agent(Agent { dialect, .. }) = self {
+            let names = names(*dialect);
+            for session in &mut all {
+                if let Some((_, name)) = names.get(&session.id) {
+                    session.id.clone_from(name);
+                }
+            }
+        }
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
         all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
         all
@@ -186,11 +195,30 @@ impl Agent {
     }
 }
 
-/// Where it is remembered under which id a session is kept. Ids of sessions are names of files.
-fn note(session: &str) -> Option<PathBuf> {
+/// Where it is remembered under which ids sessions are kept: a file for each, called by ours.
+fn notes() -> Option<PathBuf> {
     let shelf = persona::shelf(&|name| std::env::var_os(name));
-    let root = shelf.own().next()?.to_owned();
-    is_plain(session).then(|| root.join("names").join(session))
+    Some(shelf.own().next()?.join("names"))
+}
+
+fn note(session: &str) -> Option<PathBuf> {
+    notes().filter(|_| is_plain(session)).map(|folder| folder.join(session))
+}
+
+/// Our ids of the sessions that a program keeps under its own, by these; of two, the one that was given last, and when.
+fn names(dialect: Dialect) -> BTreeMap<String, (SystemTime, String)> {
+    let mut names: BTreeMap<String, (SystemTime, String)> = BTreeMap::new();
+    for entry in notes().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(id) = noted(&name, dialect) {
+            let given = entry.metadata().and_then(|about| about.modified()).unwrap_or(UNIX_EPOCH);
+            let last = names.entry(id).or_insert((UNIX_EPOCH, String::new()));
+            if given >= last.0 {
+                *last = (given, name);
+            }
+        }
+    }
+    names
 }
 
 /// What was remembered of a session.

@@ -161,6 +161,14 @@ fn a_session_that_began_here_is_loaded_by_the_id_that_the_editor_knows() {
         &format!(".codex/sessions/2026/11/21/rollout-2026-11-21T07-05-02-{THREAD}.jsonl"),
     );
     let mut second = editor(&stage, "codex", |_| {});
+    let listed = second.ask("session/list", json!({"cwd": cwd}));
+    let ids: Vec<&Value> = listed["result"]["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["sessionId"])
+        .collect();
+    assert_eq!(ids, [&json!(session)]);
     let loaded = second.ask("session/load", params(&session));
     assert!(loaded["result"]["modes"].is_object(), "{loaded}");
     assert_eq!(second.text(&session, "user_message_chunk"), "[[plain]] first[[plain2]] second");
@@ -258,14 +266,13 @@ fn a_session_of_any_agent_of_the_protocol_is_listed_loaded_and_gone_on_with() {
 
     let mut second = editor();
     let listed = second.ask("session/list", json!({"cwd": cwd}));
-    let theirs = listed["result"]["sessions"][0]["sessionId"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{listed}"))
-        .to_owned();
-    assert_ne!(theirs, ours, "agents name their sessions themselves");
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], json!(ours));
     assert_eq!(listed["result"]["sessions"][0]["title"], "first prompt", "{listed}");
     assert_eq!(second.code("session/load", params("11111111-2222-4333-8444-555555555555")), -32002);
-    // By the id that the editor was told, and by the agent's own.
+    // By the id that the editor was told, and by the agent's own: agents name their sessions themselves.
+    let note = std::fs::read_to_string(play.base().join("home/.local/state/agentglot/sessions/names").join(&ours)).unwrap();
+    let theirs = note.strip_prefix("acp ").unwrap().trim().to_owned();
+    assert_ne!(theirs, ours);
     for session in [&ours, &theirs] {
         let loaded = second.ask("session/load", params(session));
         assert!(loaded["result"]["modes"].is_object(), "{loaded}");
