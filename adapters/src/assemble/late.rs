@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{Assembler, Down};
 use crate::codec::{Cx, Decode, Decoder, Dialect};
 use crate::event::{Block, Event, Input, InputKind, Kind, Reply, Sink};
-use crate::json::Str;
+use crate::json::{Out, Str};
 
 /// What is held, in the order in which it was said: the first is a call that is not told yet.
 #[derive(Debug, Default)]
@@ -99,6 +99,21 @@ const fn told<'a>(kind: &Kind<'a>) -> Option<Str<'a>> {
     }
 }
 
+/// What is held of an event goes over when it is told.
+fn use_parts(kind: &Kind<'_>, out: &Out) {
+    match kind {
+        Kind::Reply(Reply {
+            blocks: [Block::Call(call)], ..
+        }) => [call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()]
+            .iter()
+            .for_each(|part| out.used(part)),
+        Kind::ToolResult(result) => std::iter::once(result.call)
+            .chain(result.content.texts())
+            .for_each(|text| out.used(text.as_escaped())),
+        _ => {}
+    }
+}
+
 impl Assembler {
     /// Whether an event is held behind a call that is not told yet, or has been taken with what was held behind it.
     pub(super) fn holds<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) -> bool {
@@ -132,6 +147,9 @@ impl Assembler {
         }
         if event.kind.is_conversation() {
             self.content(event, down);
+        }
+        if down.out.traced() {
+            use_parts(&event.kind, down.out);
         }
         self.late.hold(call, event.as_line());
         down.out.promise();
