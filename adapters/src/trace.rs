@@ -449,6 +449,10 @@ impl Trace {
         let marks = self.marks.borrow();
         let (uncovered, others) = uncovered(line, |leaf| marks.touch(leaf));
         let note = format!("no place in {target}");
+        // Text that is no JSON is one part.
+        if !line.starts_with(['{', '[']) && self.span(line).is_some_and(|span| span.0 < span.1 && !marks.touch(span)) {
+            findings.push(Finding::new(Fate::Dropped, "", &note));
+        }
         for (n, pointer) in uncovered.iter().enumerate() {
             let last = n + 1 == uncovered.len();
             findings.push(Finding::new(Fate::Dropped, pointer, &and_others(&note, if last { others } else { 0 })));

@@ -416,15 +416,7 @@ impl Decoder {
         if let Some(trace) = cx.trace.filter(|_| opens) {
             trace.merged("the folder is told with the session, when it is open");
         }
-        // What is another goes over when the agent has granted it.
-        let asked = ["modeId", "modelId", "value"]
-            .into_iter()
-            .find_map(|name| line.params.get(name)?.string());
-        if let (Some(trace), Some(asked), true) = (cx.trace, asked, question.change.is_some()) {
-            trace.hold(&mut question.kept, asked.as_escaped());
-            let again = line.session.filter(|session| session.as_escaped() == self.session);
-            again.into_iter().for_each(|session| cx.took(session.as_escaped()));
-        }
+        self.keep_change(&line, &mut question);
         self.ask(&line, by_host, question);
         let kind = match &*name {
             "elicitation/create" => ControlKind::Confirm,

@@ -1,5 +1,6 @@
 //! What is known of a session, and what changes it.
 
+use super::answers::Question;
 use super::decode::{Decoder, Line};
 use crate::codec::Cx;
 use crate::event::{Event, Kind, Session, Sink};
@@ -52,6 +53,19 @@ impl Known {
 }
 
 impl Decoder {
+    /// A host asks: what is to be another goes over when the agent has granted it.
+    pub(super) fn keep_change(&self, line: &Line<'_>, question: &mut Question) {
+        let Some(trace) = line.cx.trace.filter(|_| question.change.is_some()) else {
+            return;
+        };
+        let said = |name| line.params.get(name)?.string();
+        if let Some(said) = ["modeId", "modelId", "value"].into_iter().find_map(said) {
+            trace.hold(&mut question.kept, said.as_escaped());
+        }
+        let again = line.session.filter(|session| session.as_escaped() == self.session);
+        again.into_iter().for_each(|session| trace.took(session.as_escaped()));
+    }
+
     /// The agent has granted it. The host has said where it is `kept` what is another now.
     pub(super) fn changed<'a>(&mut self, change: Change, kept: &mut Kept, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let is_mode = matches!(change, Change::Mode(_));

@@ -99,17 +99,23 @@ const fn told<'a>(kind: &Kind<'a>) -> Option<Str<'a>> {
     }
 }
 
-/// What is held of an event goes over when it is told.
-fn use_parts(kind: &Kind<'_>, out: &Out) {
+/// What is held of an event goes over when it is told, in the target's own words where tools are `translated`.
+fn use_parts(kind: &Kind<'_>, translated: bool, out: &Out) {
+    let goes_over = |part: &str| match translated {
+        true => out.renamed(part, "it is told behind a call that is not whole yet, in the target's own words"),
+        false => out.used(part),
+    };
     match kind {
         Kind::Reply(Reply {
             blocks: [Block::Call(call)], ..
-        }) => [call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()]
-            .iter()
-            .for_each(|part| out.used(part)),
-        Kind::ToolResult(result) => std::iter::once(result.call)
-            .chain(result.content.texts())
-            .for_each(|text| out.used(text.as_escaped())),
+        }) => {
+            out.used(call.id.as_escaped());
+            [call.name.as_escaped(), call.input.as_str()].into_iter().for_each(goes_over);
+        }
+        Kind::ToolResult(result) => {
+            out.used(result.call.as_escaped());
+            result.content.texts().for_each(|text| goes_over(text.as_escaped()));
+        }
         _ => {}
     }
 }
@@ -149,7 +155,7 @@ impl Assembler {
             self.content(event, down);
         }
         if down.out.traced() {
-            use_parts(&event.kind, down.out);
+            use_parts(&event.kind, self.duties.tools.is_some(), down.out);
         }
         self.late.hold(call, event.as_line());
         down.out.promise();

@@ -245,7 +245,7 @@ fn share() -> usize {
 }
 
 /// Values that other lines of their log say, or that are said later: the line and the pointer.
-const SAID_ELSEWHERE: [(&str, u64, &str); 22] = [
+const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
     // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
     ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
     ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
@@ -259,6 +259,7 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 22] = [
     ("acp/v2_claude_parallel.jsonl", 27, "/msg/params/update/rawOutput"),
     ("codex/app_plain.jsonl", 4, "/result/cwd"),
     ("gemini/chat_agent.jsonl", 7, "/toolCalls/0/result/0/functionResponse/response/output"),
+    ("claude/cli_agent.out.jsonl", 7, "/parent_tool_use_id"),
     // Names of which nothing else is said.
     ("opencode/think.out.jsonl", 1, "/sessionID"),
     ("opencode/think.out.jsonl", 1, "/part/messageID"),
@@ -269,6 +270,7 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 22] = [
     // What the target says in its own words, or twice.
     ("claude/ctl_mid_turn_control.out.jsonl", 16, "/errors/0"),
     ("claude/transcript_parallel.out.jsonl", 9, "/message/content/0/content"),
+    ("codex/app_approval_patch_accept.jsonl", 21, "/msg/params/item/status"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/subject"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/description"),
 ];
