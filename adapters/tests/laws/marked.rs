@@ -12,9 +12,9 @@ use agentglot_adapters::raw::json::{Raw, Shape};
 
 use crate::common::{Log, Wrongs, parallel, plain_goldens, targets, verbatim, with_ledger};
 
-/// One of so many changes may be wrong. What is left: lists of things to do whose results become Tricode's plan, words why a reply
-/// ended that several lines say, names of calls that a snapshot says otherwise.
-const LEFT: u64 = 1000;
+/// One of so many changes may be wrong. What is left: parts of Cursor's edits whose results become other calls, lists of things to do whose
+/// results become Tricode's plan, words why a reply ended that several lines say, a folder or a call of a subagent that other parts say.
+const LEFT: u64 = 5000;
 
 /// As a rule one of so many changes is tried.
 const USUAL: usize = 40;
