@@ -54,8 +54,8 @@ impl Encoder {
             if self.thread(parent).id.is_empty() {
                 self.announce(call, event, out);
             }
-            let agent = event.origin.agent.and_then(|agent| agent.id).unwrap_or_default();
-            if self.thread(parent).agent == agent.as_escaped() {
+            let agent = event.origin.agent.and_then(|agent| agent.id).filter(|_| out.traced());
+            if let Some(agent) = agent.filter(|id| self.thread(parent).agent == id.as_escaped()) {
                 out.beside(agent.as_escaped());
             }
         }
