@@ -56,10 +56,13 @@ pub struct Trace {
 
 /// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
 /// own, when nobody keeps a ledger.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Kept(Vec<u64>);
 
 impl Kept {
+    /// No part.
+    pub(crate) const NONE: Self = Self(Vec::new());
+
     /// The parts that were kept before the `at`-th stay; the others are returned.
     pub fn split_off(&mut self, at: usize) -> Self {
         Self(self.0.split_off(at.min(self.0.len())))
@@ -282,6 +285,24 @@ impl Trace {
         kept.0.push(number);
     }
 
+    /// The same of a part that may have gone over already.
+    pub fn hold_unsaid(&self, kept: &mut Kept, part: &str) {
+        let said = |(from, to)| from < to && self.marks.borrow().touch((from, to));
+        if !self.span(part).is_some_and(said) {
+            self.hold(kept, part);
+        }
+    }
+
+    /// Remembers where a part stands, which counts as gone over until it is told otherwise.
+    pub(crate) fn place(&self, kept: &mut Kept, part: &str) {
+        let Some((from, to)) = self.span(part) else { return };
+        let mut held = self.held.borrow_mut();
+        held.count += 1;
+        let number = held.count;
+        held.here.push((number, from, to));
+        kept.0.push(number);
+    }
+
     /// Parts that were held have gone over.
     pub fn release(&self, kept: &mut Kept) {
         let mut held = self.held.borrow_mut();
@@ -356,7 +377,8 @@ impl Trace {
             None => true,
         });
         late.sort_by(|a, b| (a.0, &a.1.pointer).cmp(&(b.0, &b.1.pointer)));
-        late.dedup();
+        // Where a part stands is known to several that hold it.
+        late.dedup_by(|b, a| a.0 == b.0 && a.1.pointer == b.1.pointer && a.1.fate == b.1.fate);
         late
     }
 
@@ -427,6 +449,10 @@ impl Trace {
         let marks = self.marks.borrow();
         let (uncovered, others) = uncovered(line, |leaf| marks.touch(leaf));
         let note = format!("no place in {target}");
+        // Text that is no JSON is one part.
+        if !line.starts_with(['{', '[']) && self.span(line).is_some_and(|span| span.0 < span.1 && !marks.touch(span)) {
+            findings.push(Finding::new(Fate::Dropped, "", &note));
+        }
         for (n, pointer) in uncovered.iter().enumerate() {
             let last = n + 1 == uncovered.len();
             findings.push(Finding::new(Fate::Dropped, pointer, &and_others(&note, if last { others } else { 0 })));

@@ -7,9 +7,10 @@ use super::{MODELS, MODES, RESULT};
 use crate::chat::{FieldList, Members};
 use crate::codec::Cx;
 use crate::event::{
-    At, Count, Event, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Response, Scope, Session, Sink, Stop, Usage,
+    At, Count, Event, Fate, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Response, Scope, Session, Sink, Stop, Usage,
 };
 use crate::json::{Error, Raw, Shape, Str};
+use crate::trace::Kept;
 
 /// Questions that wait for their answer, by the id as it is spelled.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ pub(super) struct Question {
     pub(super) replays: bool,
     /// What is another if it is granted.
     pub(super) change: Option<Change>,
+    /// Where the host says what it is then, for the ledger.
+    pub(super) kept: Kept,
     /// For [`Method::Permission`]: the call, the answers to choose from, and whether they permit.
     pub(super) call: String,
     pub(super) options: Vec<(String, bool)>,
@@ -51,6 +54,7 @@ impl Question {
             cwd: String::new(),
             replays: false,
             change: None,
+            kept: Kept::NONE,
             call: String::new(),
             options: Vec::new(),
         }
@@ -104,7 +108,8 @@ impl Decoder {
             self.hosts_answer(line, question, sink);
             return Ok(());
         }
-        let question = self.host_asked.take(id);
+        let mut question = self.host_asked.take(id);
+        let mut kept = question.as_mut().map(|question| std::mem::take(&mut question.kept)).unwrap_or_default();
         self.last = question.clone().map(|question| (id.to_owned(), question));
         if let Some(question) = question.as_ref().filter(|question| !question.session.is_empty()) {
             question.session.clone_into(&mut self.session);
@@ -141,7 +146,10 @@ impl Decoder {
                     fields: line.rest(fields),
                 });
                 if let Some(change) = change.filter(|_| response.ok) {
-                    self.changed(change, &cx, sink);
+                    self.changed(change, &mut kept, &cx, sink);
+                }
+                if let Some(trace) = cx.trace {
+                    trace.tell_held(&mut kept, Fate::Dropped, "the agent has not granted it");
                 }
             }
         }

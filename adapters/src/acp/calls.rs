@@ -3,9 +3,10 @@
 use super::decode::Decoder;
 use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Content, Event, Fields, Kind, Origin, Permission, Reply, ResultStatus, Sink, ToolCall, ToolResult};
+use crate::event::{Block, Content, Event, Fate, Fields, Kind, Origin, Permission, Reply, ResultStatus, Sink, ToolCall, ToolResult};
 use crate::json::{Raw, Shape, Str};
 use crate::tools::kind_of;
+use crate::trace::{Kept, Trace};
 
 /// The calls of a turn, in the order in which they are first spoken of.
 #[derive(Debug, Default)]
@@ -37,6 +38,33 @@ struct Call {
     refused: bool,
     /// It was said to run.
     runs: bool,
+    /// What messages have said before it was told, for the ledger: its name, and its arguments.
+    early: [Early; 2],
+}
+
+/// What will be told of a call, if nothing else is said of it, and where the source says it.
+#[derive(Debug, Default)]
+struct Early {
+    text: String,
+    kept: Kept,
+}
+
+impl Early {
+    fn hear(&mut self, text: &str, trace: &Trace) {
+        if self.text != text {
+            trace.tell_held(&mut self.kept, Fate::Dropped, "a later message says something else");
+            text.clone_into(&mut self.text);
+        }
+        trace.hold_unsaid(&mut self.kept, text);
+    }
+
+    /// The call is told with `made`.
+    fn watch(&mut self, made: &str, trace: &Trace) {
+        match self.text == made {
+            true => trace.watch(made, &self.kept),
+            false => trace.tell_held(&mut self.kept, Fate::Dropped, "a later message says something else"),
+        }
+    }
 }
 
 /// What was known of a call before a message spoke of it.
@@ -176,11 +204,18 @@ impl Calls {
         }
     }
 
-    /// The call is told later, with the name that a message says which spoke of it. Arguments may be others then.
-    pub(super) fn took(&self, id: Str<'_>, said: &Members<'_>, cx: &Cx<'_>) {
-        let Some(at) = self.find(id) else { return };
-        let name = facts(said).find(|fact| fact.as_escaped() == self.all[at].name);
-        name.into_iter().for_each(|name| cx.took(name.as_escaped()));
+    /// The call is told later, with what a message says that spoke of it, unless another one says something else.
+    pub(super) fn keep(&mut self, id: Str<'_>, said: &Members<'_>, trace: &Trace) {
+        let Some(at) = self.find(id).filter(|at| !self.all[*at].told) else {
+            return;
+        };
+        let Call { name, input, early, .. } = &mut self.all[at];
+        if let Some(said) = facts(said).find(|fact| fact.as_escaped() == name) {
+            early[0].hear(said.as_escaped(), trace);
+        }
+        if let Some(said) = said.get("rawInput").filter(|said| said.as_str() == input) {
+            early[1].hear(said.as_str(), trace);
+        }
     }
 
     /// Whether a call was told.
@@ -454,13 +489,24 @@ impl Decoder {
             return;
         };
         self.end_block(origin, sink);
-        self.calls.all[at].told = true;
-        let blocks = cx.list(&[Block::Call(self.calls.all[at].call(id, said, cx))]);
+        let stored = &mut self.calls.all[at];
+        stored.told = true;
+        let call = stored.call(id, said, cx);
+        let mut early = std::mem::take(&mut stored.early);
+        let parts = [call.name.as_escaped(), call.input.as_str()];
+        if let Some(trace) = cx.trace {
+            early.iter_mut().zip(parts).for_each(|(early, part)| early.watch(part, trace));
+        }
+        let blocks = cx.list(&[Block::Call(call)]);
         let reply = cx.keep(Reply { blocks, ..Reply::default() });
         sink.event(&Event {
             origin,
             kind: Kind::Reply(reply),
             fields,
         });
+        if let Some(trace) = cx.trace {
+            let tell = |(early, part): (&mut Early, &str)| trace.told(&mut early.kept, part, "no place in the target");
+            early.iter_mut().zip(parts).for_each(tell);
+        }
     }
 }

@@ -416,6 +416,7 @@ impl Decoder {
         if let Some(trace) = cx.trace.filter(|_| opens) {
             trace.merged("the folder is told with the session, when it is open");
         }
+        self.keep_change(&line, &mut question);
         self.ask(&line, by_host, question);
         let kind = match &*name {
             "elicitation/create" => ControlKind::Confirm,

@@ -1,9 +1,11 @@
 //! What is known of a session, and what changes it.
 
+use super::answers::Question;
 use super::decode::{Decoder, Line};
 use crate::codec::Cx;
 use crate::event::{Event, Kind, Session, Sink};
 use crate::json::{Raw, Str};
+use crate::trace::Kept;
 
 /// Facts as they were last told; all are bodies of JSON strings.
 #[derive(Debug, Default)]
@@ -51,8 +53,22 @@ impl Known {
 }
 
 impl Decoder {
-    /// The agent has granted it.
-    pub(super) fn changed<'a>(&mut self, change: Change, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+    /// A host asks: what is to be another goes over when the agent has granted it.
+    pub(super) fn keep_change(&self, line: &Line<'_>, question: &mut Question) {
+        let Some(trace) = line.cx.trace.filter(|_| question.change.is_some()) else {
+            return;
+        };
+        let said = |name| line.params.get(name)?.string();
+        if let Some(said) = ["modeId", "modelId", "value"].into_iter().find_map(said) {
+            trace.hold(&mut question.kept, said.as_escaped());
+        }
+        let again = line.session.filter(|session| session.as_escaped() == self.session);
+        again.into_iter().for_each(|session| trace.took(session.as_escaped()));
+    }
+
+    /// The agent has granted it. The host has said where it is `kept` what is another now.
+    pub(super) fn changed<'a>(&mut self, change: Change, kept: &mut Kept, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let is_mode = matches!(change, Change::Mode(_));
         match change {
             Change::Mode(mode) => self.facts.mode = mode,
             Change::Model(model) => self.facts.model = model,
@@ -65,7 +81,15 @@ impl Decoder {
             agents: self.agents(cx),
             ..Session::default()
         });
+        let now = if is_mode { session.permission_mode } else { session.model };
+        let now = now.unwrap_or_default().as_escaped();
+        if let Some(trace) = cx.trace {
+            trace.watch(now, kept);
+        }
         sink.event(&Event::new(self.origin(cx), Kind::Session(session)));
+        if let Some(trace) = cx.trace {
+            trace.told(kept, now, "no place in the target");
+        }
     }
 
     /// The subagents that the host has declared.

@@ -286,7 +286,6 @@ impl Decoder {
                 if let Some(trace) = cx.trace.filter(|_| !self.calls.is_told(id)) {
                     trace.merged("the call is told when it is whole");
                     cx.took(id.as_escaped());
-                    self.calls.took(id, &news.update, &cx);
                 }
                 if let Some(status) = status.filter(|word| STATUSES.contains(&word.as_escaped())) {
                     cx.took(status.as_escaped());
@@ -297,11 +296,15 @@ impl Decoder {
                     content: None,
                     confirmation: None,
                 });
+                let said = cx.trace.map(|trace| (news.update.seen(&cx), trace));
                 sink.event(&Event {
                     origin,
                     kind: Kind::ToolProgress(progress),
                     fields: news.rest(),
                 });
+                if let Some((said, trace)) = said {
+                    self.calls.keep(id, &said, trace);
+                }
             }
             Step::Runs => {
                 let said = news.update.seen(&cx);

@@ -28,6 +28,8 @@ pub struct Encoder {
     unsaid: bool,
     /// Where the source says them.
     kept: Kept,
+    /// The same of the facts that no run has said yet.
+    kept_facts: [Kept; 9],
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// It was told that the turn failed.
@@ -73,6 +75,7 @@ impl Encoder {
             facts: Vec::new(),
             unsaid: false,
             kept: Kept::default(),
+            kept_facts: Default::default(),
             total: Usage::default(),
             failed: false,
             time: String::new(),
@@ -153,7 +156,7 @@ impl Encoder {
         out.lit(VERSION);
         out.lit("\"");
         out.invented("/protocolVersion", "the version that is written");
-        out.release(&mut self.kept);
+        self.all_kept().for_each(|kept| out.release(kept));
         let facts = std::mem::take(&mut self.unsaid).then_some(&self.facts).filter(|facts| facts.len() > 2);
         if let Some(facts) = facts {
             out.lit(",\"metadata\":{\"");
@@ -170,13 +173,27 @@ impl Encoder {
         });
     }
 
+    fn all_kept(&mut self) -> impl Iterator<Item = &mut Kept> {
+        std::iter::once(&mut self.kept).chain(&mut self.kept_facts)
+    }
+
     /// The session's facts: with the run that begins, or on their own where they have changed.
     fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        // What was said before is said by no run where it is another now.
+        let said_before = std::str::from_utf8(&self.facts).unwrap_or_default();
+        for (kept, source) in self.kept_facts.iter_mut().zip(sources(session)) {
+            match source.is_some_and(|source| said_before.contains(source)) {
+                true => out.release(kept),
+                false => out.drop_held(kept, "the session says something else before its run begins"),
+            }
+        }
         if self.run.is_none() && !session.opens_turn {
             // The run that begins next says them, if one does.
             self.facts = object(&mut Out::default(), |out| facts(session, out));
             self.unsaid = true;
-            sources(session).for_each(|source| out.hold(&mut self.kept, source));
+            for (kept, source) in self.kept_facts.iter_mut().zip(sources(session)) {
+                source.into_iter().for_each(|source| out.hold(kept, source));
+            }
             return;
         }
         let facts = object(out, |out| facts(session, out));
@@ -280,7 +297,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
-        out.drop_held(&mut self.kept, "no run follows that would say it");
+        self.all_kept().for_each(|kept| out.drop_held(kept, "no run follows that would say it"));
         // Whatever began it said nothing that a turn is made of.
         if self.run.is_some() && !self.is_own() {
             self.end_unsaid(out);
@@ -314,17 +331,20 @@ pub(super) fn ours(out: &mut Out, write: impl FnOnce(&mut Out)) {
 }
 
 /// Where the source says the facts that are written.
-fn sources<'a>(session: &Session<'a>) -> impl Iterator<Item = &'a str> {
-    let texts = [
-        session.version,
-        session.cwd,
-        session.model,
-        session.permission_mode,
-        session.api_key_source,
-    ];
-    let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents];
-    let texts = texts.into_iter().flatten().map(Str::as_escaped);
-    texts.chain(lists.into_iter().flatten().map(Raw::as_str))
+fn sources<'a>(session: &Session<'a>) -> [Option<&'a str>; 9] {
+    let text = |text: Option<Str<'a>>| text.map(Str::as_escaped);
+    let list = |list: Option<Raw<'a>>| list.map(Raw::as_str);
+    [
+        text(session.version),
+        text(session.cwd),
+        text(session.model),
+        text(session.permission_mode),
+        text(session.api_key_source),
+        list(session.tools),
+        list(session.mcp_servers),
+        list(session.slash_commands),
+        list(session.agents),
+    ]
 }
 
 fn facts(session: &Session<'_>, out: &mut Out) {

@@ -10,7 +10,8 @@ use crate::json::{Cursor, Out, Str};
 pub(super) struct Speaker {
     /// The subagent's id, escaped; empty for the agent.
     pub(super) id: String,
-    /// The call that it works for.
+    /// The source's word for it, escaped, and the call that it works for.
+    agent: String,
     call: String,
     /// The number of its round; 0 where none goes on.
     round: u64,
@@ -50,12 +51,12 @@ impl Encoder {
         let parent = parent.filter(|call| !call.is_empty());
         if let Some(call) = parent {
             out.beside(call.as_escaped());
-            if let Some(id) = event.origin.agent.and_then(|agent| agent.id) {
-                out.beside(id.as_escaped());
-            }
-            let is_new = self.thread(parent).id.is_empty();
-            if is_new {
+            if self.thread(parent).id.is_empty() {
                 self.announce(call, event, out);
+            }
+            let agent = event.origin.agent.and_then(|agent| agent.id).filter(|_| out.traced());
+            if let Some(agent) = agent.filter(|id| self.thread(parent).agent == id.as_escaped()) {
+                out.beside(agent.as_escaped());
             }
         }
         self.thread(parent)
@@ -101,6 +102,7 @@ impl Encoder {
         out.lit("}\n");
         let thread = self.thread(Some(call));
         thread.id = id;
+        wanted.as_escaped().clone_into(&mut thread.agent);
         call.as_escaped().clone_into(&mut thread.call);
     }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{Assembler, Down};
 use crate::codec::{Cx, Decode, Decoder, Dialect};
 use crate::event::{Block, Event, Input, InputKind, Kind, Reply, Sink};
-use crate::json::Str;
+use crate::json::{Out, Str};
 
 /// What is held, in the order in which it was said: the first is a call that is not told yet.
 #[derive(Debug, Default)]
@@ -99,6 +99,27 @@ const fn told<'a>(kind: &Kind<'a>) -> Option<Str<'a>> {
     }
 }
 
+/// What is held of an event goes over when it is told, in the target's own words where tools are `translated`.
+fn use_parts(kind: &Kind<'_>, translated: bool, out: &Out) {
+    let goes_over = |part: &str| match translated {
+        true => out.renamed(part, "it is told behind a call that is not whole yet, in the target's own words"),
+        false => out.used(part),
+    };
+    match kind {
+        Kind::Reply(Reply {
+            blocks: [Block::Call(call)], ..
+        }) => {
+            out.used(call.id.as_escaped());
+            [call.name.as_escaped(), call.input.as_str()].into_iter().for_each(goes_over);
+        }
+        Kind::ToolResult(result) => {
+            out.used(result.call.as_escaped());
+            result.content.texts().for_each(|text| goes_over(text.as_escaped()));
+        }
+        _ => {}
+    }
+}
+
 impl Assembler {
     /// Whether an event is held behind a call that is not told yet, or has been taken with what was held behind it.
     pub(super) fn holds<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) -> bool {
@@ -132,6 +153,9 @@ impl Assembler {
         }
         if event.kind.is_conversation() {
             self.content(event, down);
+        }
+        if down.out.traced() {
+            use_parts(&event.kind, self.duties.tools.is_some(), down.out);
         }
         self.late.hold(call, event.as_line());
         down.out.promise();

@@ -90,6 +90,11 @@ impl Thread {
             }
         }
         desk.down.out.used(call.id.as_escaped());
+        event
+            .origin
+            .parent
+            .into_iter()
+            .for_each(|parent| desk.down.out.beside(parent.as_escaped()));
         desk.down.out.carried();
         let block = &mut self.blocks[at];
         call.name.as_escaped().clone_into(&mut block.name);

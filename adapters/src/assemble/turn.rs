@@ -323,10 +323,14 @@ impl Assembler {
 fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: &Out) {
     const NOTE: &str = "the result of a tool in the target's own shape";
     let made = Made::result(shaped);
+    // A text that stays as it is goes over where it is written.
+    let stays = shaped.content == result.content;
+    let content = if stays { Content::Blocks(&[]) } else { shaped.content };
+    let others = Made::result(&ToolResult { content, ..*shaped });
     for text in result.content.texts().filter(|text| !text.is_empty()) {
         // A text that was made of the structured form is told with that.
         if result.detail.is_none() || out.holds(text.as_escaped()) {
-            made.tell_text(text, NOTE, out);
+            others.tell_text(text, NOTE, out);
         }
     }
     match result.detail {

@@ -271,6 +271,7 @@ impl Encode for Encoder {
     fn finish(&mut self, out: &mut Out) {
         self.tell_behind(None, out);
         self.unsaid_facts(out);
+        self.rounds.clear(out);
         if self.array {
             self.array = false;
             out.lit("]\n");

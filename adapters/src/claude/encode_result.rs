@@ -32,7 +32,7 @@ impl Encoder {
             self.result(event, outcome, out);
         }
         self.turn = Turn::default();
-        self.rounds.clear();
+        self.rounds.clear(out);
         self.frames.forget_round();
     }
 

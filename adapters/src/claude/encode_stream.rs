@@ -4,6 +4,7 @@ use crate::blocks::Writer;
 use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
 use crate::json::{Out, Str};
 use crate::threads::Threads;
+use crate::trace::Kept;
 
 use super::encode::{Encoder, LINE, Line};
 
@@ -24,6 +25,15 @@ pub(super) struct Round {
     pub(super) model: String,
     pub(super) usage: Option<Usage<'static>>,
     pub(super) called: bool,
+    /// Where the source has said its id and its model before any line of it was written, for the ledger.
+    pub(super) kept: [Kept; 2],
+}
+
+impl Round {
+    /// The ledger hears of what was said of it, if no line of it was written.
+    pub(super) fn over(&mut self, out: &Out) {
+        self.kept.iter_mut().for_each(|kept| out.drop_held(kept, "nothing is said in this reply"));
+    }
 }
 
 impl Encoder {
@@ -40,11 +50,14 @@ impl Encoder {
         }
         self.frames.forget_round();
         let round = self.round(&event.origin);
+        round.over(out);
         start.id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
         start.model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
         round.usage = start.usage.map(|u| u.detached());
         round.called = false;
-        start.id.into_iter().chain(start.model).for_each(|s| out.used(s.as_escaped()));
+        for (kept, said) in round.kept.iter_mut().zip([start.id, start.model]) {
+            said.into_iter().for_each(|said| out.hold(kept, said.as_escaped()));
+        }
         if let Some(usage) = &start.usage {
             usage.parts().for_each(|source| out.used(source));
         }
@@ -223,8 +236,9 @@ impl Encoder {
 
     /// Sees to it that the thread's reply has an id: all lines of a reply have the same.
     pub(super) fn make_id(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out, pointer: &'static str) {
-        if !self.round(origin).id.is_empty() {
-            return;
+        let round = self.round(origin);
+        if !round.id.is_empty() {
+            return out.release(&mut round.kept[0]);
         }
         self.frames.forget_round();
         let round = self.round(origin);
@@ -248,8 +262,9 @@ impl Encoder {
 
     /// Sees to it that the model of the thread's reply is known.
     pub(super) fn make_model(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out, pointer: &'static str) {
-        if !self.round(origin).model.is_empty() {
-            return;
+        let round = self.round(origin);
+        if !round.model.is_empty() {
+            return out.release(&mut round.kept[1]);
         }
         self.frames.forget_round();
         let round = self.rounds.of(origin.parent);
@@ -288,12 +303,17 @@ impl Rounds {
     }
 
     /// The result of a call has come: the subagent that ran for it is done.
-    pub(super) fn end(&mut self, call: Str<'_>) {
-        self.0.end(call.as_escaped());
+    pub(super) fn end(&mut self, call: Str<'_>, out: &Out) {
+        if let Some(mut round) = self.0.end(call.as_escaped()) {
+            round.over(out);
+        }
     }
 
-    /// The turn is over.
-    pub(super) fn clear(&mut self) {
+    /// The turn is over, or the session.
+    pub(super) fn clear(&mut self, out: &Out) {
+        if out.traced() {
+            self.0.all().for_each(|round| round.over(out));
+        }
         self.0.end_all();
         let main = &mut self.0.main;
         main.id.clear();
@@ -337,11 +357,11 @@ mod tests {
         for call in ["a", "b"] {
             rounds.of(Some(Str::trusted(call))).id.push_str(call);
         }
-        rounds.end(Str::trusted("a"));
+        rounds.end(Str::trusted("a"), &Out::default());
         assert_eq!(rounds.0.all().count(), 2);
         assert_eq!(rounds.of(Some(Str::trusted("b"))).id, "b");
         assert_eq!(rounds.of(Some(Str::EMPTY)).id, "main");
-        rounds.clear();
+        rounds.clear(&Out::default());
         assert!(rounds.0.all().all(|round| round.id.is_empty()));
     }
 }

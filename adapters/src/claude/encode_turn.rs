@@ -90,7 +90,7 @@ impl Encoder {
             let (name, id, input) = (call.name.as_escaped(), call.id.as_escaped(), call.input.as_str());
             self.turn.denials += &format!("{comma}{{\"tool_name\":\"{name}\",\"tool_use_id\":\"{id}\",\"tool_input\":{input}}}");
         }
-        self.rounds.end(result.call);
+        self.rounds.end(result.call, out);
         if !self.shows(Line::Message) {
             return;
         }

@@ -302,6 +302,8 @@ impl Encoder {
     /// What came of a call, as its item says it.
     pub(super) fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
         if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex) {
+            let shown = detail.raw.members().filter(|(name, _)| tool.shows.contains(&name.as_escaped()));
+            shown.for_each(|(_, value)| out.used(value.as_str()));
             return detail.raw.as_str().to_owned();
         }
         let status = match result.status {

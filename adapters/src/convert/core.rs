@@ -367,6 +367,7 @@ impl Core {
     fn count(&mut self, told: &Told) -> bool {
         let promised = self.out.take_promise();
         let wrote = promised || self.out.len() > told.before;
+        self.sessions.wrote(wrote);
         if !wrote && told.events > 0 && !self.identity {
             self.silent.add(told.aside);
         }

@@ -98,14 +98,17 @@ impl Pipe<'_, '_> {
 
     /// Ends the session: everything that is held goes out, and nothing is left of it.
     pub(super) fn end_session(&mut self) {
+        let before = self.down.out.len();
         self.assembler.finish(&mut self.down);
         if !self.identity {
             self.down.encoder.finish(self.down.out);
         }
+        self.sessions.wrote(self.down.out.len() > before);
         if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
-            // What a decoder made up is in no output that is a copy.
-            let made_up = |finding: &Finding| self.identity && matches!(finding.fate, Fate::Invented | Fate::Merged);
-            ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
+            self.sessions.over(trace);
+            // In a copy is everything, and nothing that a decoder made up.
+            let tells = |finding: &Finding| !self.identity || matches!(finding.fate, Fate::Repaired | Fate::Damaged);
+            ledger.add(self.line, trace.take_findings().into_iter().filter(tells));
             ledger.add_late(trace.take_late());
             trace.end_held();
         }
@@ -232,8 +235,15 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
                 return;
             }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
-            if !self.told.renames {
-                self.down.cx.took(id.as_escaped());
+            match self.down.cx.trace {
+                Some(trace) if self.told.renames => self.sessions.renamed(trace),
+                Some(trace) => {
+                    trace.took(id.as_escaped());
+                    if !self.identity {
+                        self.sessions.names(id.as_escaped(), trace);
+                    }
+                }
+                None => {}
             }
             self.sessions.read(&event.kind);
         } else if matches!(event.kind, Kind::Fatal(_)) {

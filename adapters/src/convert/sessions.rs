@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Kind, PromptSource, Topic};
+use crate::event::{Fate, Kind, PromptSource, Topic};
 use crate::json::{Raw, Str, alike};
+use crate::trace::{Kept, Trace};
 
 /// The session that is read, and those that it interrupted.
 #[derive(Debug, Default)]
@@ -19,6 +20,9 @@ pub(crate) struct Sessions {
     next: Next,
     /// The process that speaks, where it says so.
     process: String,
+    /// Where the session is named first, for the ledger; and whether anything was written of it.
+    named: Kept,
+    wrote: bool,
 }
 
 /// What another id would mean, where its line does not tell.
@@ -59,6 +63,38 @@ impl Sessions {
     /// Whether the session has said that it goes on under another id.
     pub(crate) fn is_renamed(&self) -> bool {
         self.next == Next::Same
+    }
+
+    /// A line has named the session.
+    pub(super) fn names(&mut self, id: &str, trace: &Trace) {
+        if self.named.is_empty() && !self.wrote {
+            trace.place(&mut self.named, id);
+        }
+    }
+
+    /// It goes on under another id.
+    pub(super) fn renamed(&mut self, trace: &Trace) {
+        if !self.wrote {
+            trace.tell_held(
+                &mut self.named,
+                Fate::Dropped,
+                "the session has another id before anything is written of it",
+            );
+        }
+    }
+
+    /// A line of the session is read, or nothing more comes of it.
+    #[inline]
+    pub(super) const fn wrote(&mut self, wrote: bool) {
+        self.wrote |= wrote;
+    }
+
+    /// The session is over: its id is said by what was written of it.
+    pub(super) fn over(&mut self, trace: &Trace) {
+        match std::mem::take(&mut self.wrote) {
+            true => trace.release(&mut self.named),
+            false => trace.tell_held(&mut self.named, Fate::Dropped, "nothing is written of this session"),
+        }
     }
 
     /// Whether no line has named a session yet.

@@ -313,6 +313,8 @@ impl Encode for Encoder {
                 let (thread, core) = self.at(event);
                 core.begin_turn(event, out);
                 thread.reply(core, event, reply, out);
+                // What is held of it goes out with the thread's.
+                event.origin.parent.into_iter().for_each(|parent| out.beside(parent.as_escaped()));
             }
             Kind::ToolResult(result) => self.tool_result(event, result, out),
             Kind::Prompt(prompt) => self.prompt(event, prompt, out),

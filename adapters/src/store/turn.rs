@@ -4,6 +4,7 @@ use crate::codec::Cx;
 use crate::event::{Block, Cost, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage};
 use crate::ids::hash;
 use crate::json::Str;
+use crate::trace::Kept;
 
 /// The turn that a store is in, as far as it is needed to work out how the turn ended. Only what the main thread says is told.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Turn {
     ended: Option<OutcomeKind>,
     /// What went wrong, as the body of a JSON string.
     error: Option<String>,
+    /// Where the source says that, for the ledger.
+    kept: Kept,
     /// Which reply has the usage that was counted last.
     round: Option<u64>,
     usage: Usage<'static>,
@@ -83,6 +86,25 @@ impl Turn {
         }
     }
 
+    /// The line that says so has been told. What went wrong goes over with the outcome, where it has not by now.
+    pub(crate) fn keeps(&mut self, error: Str<'_>, cx: &Cx<'_>) {
+        if let Some(trace) = cx.trace.filter(|_| self.open) {
+            trace.tell_held(&mut self.kept, Fate::Dropped, "another error followed");
+            trace.hold_unsaid(&mut self.kept, error.as_escaped());
+        }
+    }
+
+    /// The outcome has been told: whether it says what went wrong.
+    pub(crate) fn told(&mut self, outcome: &Outcome<'_>, cx: &Cx<'_>) {
+        if let Some(trace) = cx.trace {
+            trace.told(
+                &mut self.kept,
+                outcome.error.unwrap_or_default().as_escaped(),
+                "the outcome does not say it",
+            );
+        }
+    }
+
     /// It ended so, whatever was said last.
     pub(crate) fn ends_as(&mut self, kind: OutcomeKind) {
         if self.open {
@@ -126,10 +148,11 @@ impl Turn {
             session: (!session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(session))),
             ..Origin::default()
         };
-        sink.event(&Event::new(origin, Kind::Outcome(cx.arena.alloc(outcome))));
+        sink.event(&Event::new(origin, Kind::Outcome(&*cx.arena.alloc(outcome))));
+        self.told(&outcome, cx);
     }
 
-    /// How it ended, if it is open; the next one may begin.
+    /// How it ended, if it is open; the next one may begin. [`Self::told`] ends it.
     pub(crate) fn outcome<'a>(&mut self, cx: &Cx<'a>) -> Option<Outcome<'a>> {
         if !self.open {
             return None;
@@ -141,6 +164,10 @@ impl Turn {
             (None, OutcomeKind::Failed(_)) => Some(Str::trusted("the session's file ends before the turn does")),
             _ => None,
         };
+        if let (Some(trace), Some(error)) = (cx.trace, error) {
+            trace.watch(error.as_escaped(), &turn.kept);
+        }
+        self.kept = turn.kept;
         let usage = turn.round.map(|_| {
             let mut usage = turn.spent;
             Usage::add(&mut usage, &turn.usage);

@@ -12,9 +12,9 @@ use agentglot_adapters::raw::json::{Raw, Shape};
 
 use crate::common::{Log, Wrongs, parallel, plain_goldens, targets, verbatim, with_ledger};
 
-/// One of so many changes may be wrong. What is left: lists of things to do whose results become Tricode's plan, words why a reply
-/// ended that several lines say, names of calls that a snapshot says otherwise.
-const LEFT: u64 = 1000;
+/// One of so many changes may be wrong. What is left: parts of Cursor's edits whose results become other calls, lists of things to do whose
+/// results become Tricode's plan, words why a reply ended that several lines say, a folder or a call of a subagent that other parts say.
+const LEFT: u64 = 5000;
 
 /// As a rule one of so many changes is tried.
 const USUAL: usize = 40;
@@ -169,7 +169,7 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
             .pointer
             .rsplit('/')
             .next()
-            .is_some_and(|key| key == "id" || key.ends_with("_id") || key.ends_with("Id"));
+            .is_some_and(|key| key == "id" || ["_id", "Id", "ID"].iter().any(|end| key.ends_with(end)));
     if said && (names_the_line || !gone.is_empty() && spot.what == What::Number) {
         return None;
     }
@@ -242,6 +242,57 @@ fn share() -> usize {
         Some(n) => n.parse().unwrap_or(USUAL),
         None => USUAL,
     }
+}
+
+/// Values that other lines of their log say, or that are said later: the line and the pointer.
+const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
+    // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
+    ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
+    ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
+    ("acp/codex_parallel.jsonl", 6, "/msg/params/modeId"),
+    ("acp/codex_parallel.jsonl", 5, "/msg/result/modes/currentModeId"),
+    ("acp/claude_load.jsonl", 6, "/msg/params/update/name"),
+    ("acp/claude_load.jsonl", 6, "/msg/params/update/rawInput/file_path"),
+    ("acp/claude_load.jsonl", 7, "/msg/params/update/toolCallId"),
+    ("acp/claude_permission_allow.jsonl", 13, "/msg/params/update/_meta/claudeCode/toolName"),
+    ("acp/v2_claude_parallel.jsonl", 24, "/msg/params/update/rawInput/command"),
+    ("acp/v2_claude_parallel.jsonl", 27, "/msg/params/update/rawOutput"),
+    ("codex/app_plain.jsonl", 4, "/result/cwd"),
+    ("gemini/chat_agent.jsonl", 7, "/toolCalls/0/result/0/functionResponse/response/output"),
+    ("claude/cli_agent.out.jsonl", 7, "/parent_tool_use_id"),
+    // Names of which nothing else is said.
+    ("opencode/think.out.jsonl", 1, "/sessionID"),
+    ("opencode/think.out.jsonl", 1, "/part/messageID"),
+    ("opencode/bus_edit.jsonl", 17, "/properties/info/id"),
+    ("qwen/plain.chunks.jsonl", 2, "/id"),
+    ("opencode/bash.out.jsonl", 2, "/part/callID"),
+    ("claude/cli_agent.out.jsonl", 7, "/agent_id"),
+    // What the target says in its own words, or twice.
+    ("claude/ctl_mid_turn_control.out.jsonl", 16, "/errors/0"),
+    ("claude/transcript_parallel.out.jsonl", 9, "/message/content/0/content"),
+    ("codex/app_approval_patch_accept.jsonl", 21, "/msg/params/item/status"),
+    ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/subject"),
+    ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/description"),
+];
+
+#[test]
+fn what_other_lines_say_is_told_once() {
+    let logs = plain_goldens();
+    let over = |(name, line, pointer): &(&str, u64, &str), wrongs: &mut Wrongs| {
+        let log = logs.iter().find(|log| log.name == *name).unwrap_or_else(|| panic!("no golden {name}"));
+        let spot = spots(&log.bytes).into_iter().find(|spot| spot.line == *line && spot.pointer == *pointer);
+        let spot = spot.unwrap_or_else(|| panic!("{name}:{line} has no {pointer}"));
+        for to in targets(log.format) {
+            for options in [Options::new(log.format, to), verbatim(log.format, to)].map(with_ledger) {
+                wrongs.check();
+                let now = came(&options, &changed(&log.bytes, &spot));
+                if let Some((class, why)) = wrong(&spot, &came(&options, &log.bytes), &now) {
+                    wrongs.add(class, format!("{name}:{line} {pointer} -> {to} | {why}"));
+                }
+            }
+        }
+    };
+    parallel(&SAID_ELSEWHERE, over).finish("what other lines say is told once");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::event::{
 use crate::ids::hash;
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::store::{Child, Reading, unknown};
+use crate::trace::Kept;
 
 /// Reads Gemini CLI's chat files.
 #[derive(Debug, Default)]
@@ -34,6 +35,8 @@ struct Waiting {
     name: Option<String>,
     status: ResultStatus,
     text: String,
+    /// Where the source says the text, for the ledger.
+    kept: Kept,
 }
 
 impl Decode for Decoder {
@@ -209,7 +212,8 @@ impl Decoder {
             Part::Block(Block::Text { text, .. }) => Some(*text),
             _ => None,
         });
-        if kind == "error" && self.kept.is_main() {
+        let failed = kind == "error" && self.kept.is_main();
+        if failed {
             self.kept.turn.failed(text.unwrap_or_default());
         }
         let notice = Notice {
@@ -223,6 +227,9 @@ impl Decoder {
             kind: Kind::Notice(cx.keep(notice)),
             fields: message.fields(cx),
         });
+        if failed {
+            self.kept.turn.keeps(text.unwrap_or_default(), cx);
+        }
     }
 
     fn prompt<'a>(&mut self, message: Message<'a>, content: &[Part<'a>], cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
@@ -305,8 +312,11 @@ impl Decoder {
                     let waiting = self.waiting.iter().position(|waiting| waiting.call == result.call.as_escaped());
                     let mut result = *result;
                     if let Some(at) = waiting {
-                        result.status = self.waiting.remove(at).status;
+                        let waiting = self.waiting.remove(at);
+                        result.status = waiting.status;
                         result.is_error = Some(result.status != ResultStatus::Success);
+                        let says = result.content.texts().any(|text| text.as_escaped() == waiting.text);
+                        waiting.tell(says, cx);
                     } else if self.seen.has_result(result.call.as_escaped()) && (inner || !self.seen.has_own_result(result.call.as_escaped())) {
                         cx.took(raw.as_str());
                         continue;
@@ -359,6 +369,7 @@ impl Decoder {
             self.seen.result(&waiting.call);
             self.round = None;
             sink.event(&Event::new(origin, Kind::ToolResult(cx.keep(result))));
+            waiting.tell(true, cx);
         }
     }
 
@@ -390,7 +401,7 @@ impl Decoder {
             && let Some(trace) = cx.trace
         {
             trace.note(
-                Fate::Merged,
+                Fate::Renamed,
                 "",
                 "the line takes the place of one that says something else: both are read",
             );
@@ -409,7 +420,9 @@ impl Decoder {
             cx.took(content.as_str());
         }
         let mut answers = Vec::new();
-        for raw in message.members.get("toolCalls").into_iter().flat_map(Raw::elements) {
+        let calls = message.members.get("toolCalls");
+        let waiting = self.waiting.len();
+        for raw in calls.into_iter().flat_map(Raw::elements) {
             self.called(raw, &mut blocks, &mut answers, cx);
         }
         let new_usage = tokens.filter(|_| !was.usage);
@@ -450,6 +463,7 @@ impl Decoder {
             kind: Kind::Reply(cx.keep(reply)),
             fields: if sink.takes_fields() { message.fields(cx) } else { &[] },
         });
+        self.waiting[waiting..].iter_mut().for_each(|waiting| waiting.hold(calls, cx));
         for result in answers {
             self.round = None;
             if self.kept.is_main() {
@@ -478,16 +492,43 @@ impl Decoder {
             self.seen.result(call.id.as_escaped());
             return answers.push(result);
         };
-        cx.took(text.as_escaped());
-        if let Some(trace) = cx.trace {
-            trace.reshaped(text.as_escaped(), "what came of the call is told behind what the subagent said");
-        }
         self.waiting.push(Waiting {
             call: call.id.as_escaped().to_owned(),
             name: result.name.map(|name| name.as_escaped().to_owned()),
             status: result.status,
             text: text.as_escaped().to_owned(),
+            kept: Kept::default(),
         });
+    }
+}
+
+impl Waiting {
+    /// The line is told that says the text in one of these calls.
+    fn hold(&mut self, calls: Option<Raw<'_>>, cx: &Cx<'_>) {
+        let Some(trace) = cx.trace else { return };
+        for raw in calls.into_iter().flat_map(Raw::elements) {
+            let id = call_of(raw).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
+            if let Some(Content::Text(text)) = id.and_then(|id| result_of(raw, id, cx)).map(|result| result.content) {
+                trace.hold_unsaid(&mut self.kept, text.as_escaped());
+            }
+        }
+    }
+
+    /// What came of the call is told, by a line that `says` the same or without one.
+    fn tell(mut self, says: bool, cx: &Cx<'_>) {
+        let Some(trace) = cx.trace else { return };
+        match says {
+            true => trace.tell_held(
+                &mut self.kept,
+                Fate::Renamed,
+                "what came of the call is told behind what the subagent said",
+            ),
+            false => trace.tell_held(
+                &mut self.kept,
+                Fate::Dropped,
+                "a line behind what the subagent said tells something else of the call",
+            ),
+        }
     }
 }
 

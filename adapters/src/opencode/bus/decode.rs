@@ -424,11 +424,16 @@ impl Decoder {
     fn error<'a>(&mut self, said: &Said<'a>, sink: &mut dyn Sink<'a>) {
         let name = said.text(&["error", "name"]).unwrap_or_default();
         let message = said.text(&["error", "data", "message"]);
-        if self.thread(said).1 {
-            self.turn.failed(message.unwrap_or(name));
+        let error = message.unwrap_or(name);
+        let main = self.thread(said).1;
+        if main {
+            self.turn.failed(error);
             self.turn.ends_as(why(name));
         }
         self.notice(said, Topic::Other, message, sink);
+        if main {
+            self.turn.keeps(error, &said.cx);
+        }
     }
 
     /// The server waits for the next prompt: the turn is over, or a subagent is.
@@ -450,6 +455,7 @@ impl Decoder {
             ..outcome
         });
         self.tell(said, Kind::Outcome(outcome), sink);
+        self.turn.told(outcome, &said.cx);
     }
 }
 

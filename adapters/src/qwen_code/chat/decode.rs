@@ -293,10 +293,10 @@ impl Decoder {
         };
         // Of a model call that failed nothing else is kept.
         let failed = measure.as_escaped().ends_with(".api_error") && member("subagent_name").is_none();
-        if failed && self.kept.is_main() {
-            self.kept
-                .turn
-                .failed(member("error_message").unwrap_or(Str::trusted("the model could not be asked")));
+        let error = member("error_message").unwrap_or(Str::trusted("the model could not be asked"));
+        let failed = failed && self.kept.is_main();
+        if failed {
+            self.kept.turn.failed(error);
         }
         let topic = match subtype.as_escaped() {
             "chat_compression" => Topic::Compaction,
@@ -313,6 +313,9 @@ impl Decoder {
             kind: Kind::Notice(cx.keep(notice)),
             fields: cx.list(&line.fields),
         });
+        if failed {
+            self.kept.turn.keeps(error, cx);
+        }
     }
 }
 

@@ -249,10 +249,7 @@ fn cancelled(message: Option<Str<'_>>, out: &mut Out) {
     const WORDS: &str = "Operation cancelled.";
     match message {
         Some(message) if message.is(WORDS) => out.str(message),
-        message => {
-            if let Some(message) = message {
-                out.renamed(message.as_escaped(), "the words by which hosts know a cancelled turn");
-            }
+        _ => {
             out.invented("/error/message", "the words by which hosts know a cancelled turn");
             out.text(WORDS);
         }
