@@ -40,15 +40,18 @@ impl<'a> Members<'a> {
         let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
         let mut opened = None;
         while let Some(key) = object.key(at)? {
-            let value = match path.iter().position(|name| key.is(name)) {
-                Some(place) if opened.is_none() => {
+            let place = if opened.is_none() {
+                path.iter().position(|name| key.is(name))
+            } else {
+                None
+            };
+            let value = match place {
+                Some(place) => {
                     let whole = at.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
                     opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
                     whole.0
                 }
-                // Most values are short strings.
-                _ if at.peek() == Some(b'"') => at.quoted()?,
-                _ => at.raw()?,
+                None => at.mostly_string()?,
             };
             list.push((key, value));
         }
@@ -70,6 +73,14 @@ impl<'a> Members<'a> {
         match self.opened {
             Some((raw, inner)) if std::ptr::eq(raw.as_str(), value.as_str()) => Some(inner.seen(cx)),
             _ => Self::of(value, cx),
+        }
+    }
+
+    /// [`Self::inside`] where nothing is taken out of it.
+    pub(crate) fn opened(&self, value: Raw<'a>, cx: &Cx<'a>) -> Option<&'a Self> {
+        match self.opened {
+            Some((raw, inner)) if std::ptr::eq(raw.as_str(), value.as_str()) => Some(inner),
+            _ => Self::of(value, cx).map(|inner| &*cx.arena.alloc(inner)),
         }
     }
 
