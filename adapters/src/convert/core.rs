@@ -277,6 +277,7 @@ impl Core {
             line: self.line,
             text,
             by_heart: false,
+            takes_aside: self.aside.takes,
             told,
         }
     }
@@ -413,6 +414,10 @@ impl Core {
         let cx = pipe.down.cx;
         let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();
+        if let (true, Ok(used)) = (told.waits, &used) {
+            self.set_aside(line, &text[..*used]);
+            return Ok(*used);
+        }
         if let Some(begin) = self.begins(&mut told, &used, text) {
             if let Some(trace) = self.trace.as_ref().filter(|_| told.events == 0) {
                 // What the decoder has found is of the line, which is read once more.
