@@ -291,6 +291,12 @@ pub trait Decode {
         None
     }
 
+    /// Whether [`Self::again`] may ever read a line.
+    #[inline]
+    fn reads_again(&self) -> bool {
+        false
+    }
+
     /// The input is over.
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let _ = (cx, sink);

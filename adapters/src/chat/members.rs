@@ -3,7 +3,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use super::calls::is_json;
 use crate::codec::Cx;
 use crate::event::{At, Field};
-use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Raw, Shape, Str, alike};
 
 /// Members of a line that the model has no place for, while they are collected.
 pub(crate) type FieldList<'a> = ArenaVec<'a, Field<'a>>;
@@ -98,7 +98,7 @@ impl<'a> Members<'a> {
 
     /// The value of the first member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
-        self.list.iter().find(|(key, _)| key.is(name)).map(|(_, value)| *value)
+        self.list.iter().find(|(key, _)| is(*key, name)).map(|(_, value)| *value)
     }
 
     /// The key of the first member of this name, as it is spelled.
@@ -113,7 +113,7 @@ impl<'a> Members<'a> {
     }
 
     fn place(&self, name: &str) -> Option<usize> {
-        self.list.iter().position(|(key, _)| key.is(name))
+        self.list.iter().position(|(key, _)| is(*key, name))
     }
 
     fn take_at(&mut self, at: usize, cx: &Cx<'a>) -> Option<Raw<'a>> {
@@ -180,6 +180,13 @@ impl<'a> Members<'a> {
             into.push(field(at, key, value, knows));
         }
     }
+}
+
+/// [`Str::is`] for names that come in any order.
+#[inline(always)]
+fn is(key: Str<'_>, name: &str) -> bool {
+    // Only a key with escapes is longer than what it says.
+    alike(key.as_escaped(), name) || key.as_escaped().len() > name.len() && key.is(name)
 }
 
 /// A member that the model has no place for.

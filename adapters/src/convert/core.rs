@@ -555,7 +555,7 @@ impl Core {
     /// Reads those of the first of `lines` that are spelled like ones before them.
     fn lines_again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
         let mut taken = Taken::default();
-        if !self.by_heart {
+        if !self.by_heart || !source.decoder.reads_again() {
             return taken;
         }
         // The one that comes next.
