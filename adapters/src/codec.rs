@@ -291,6 +291,12 @@ pub trait Decode {
         None
     }
 
+    /// Whether [`Self::again`] may ever read a line.
+    #[inline]
+    fn reads_again(&self) -> bool {
+        false
+    }
+
     /// The input is over.
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let _ = (cx, sink);
@@ -307,8 +313,8 @@ pub trait Decode {
         false
     }
 
-    /// Whether a line is of another session than the one of which a turn is going on. It is asked of lines in the order in which they came,
-    /// once more of those that were set aside; what such a line asks is answered by one that names no session.
+    /// Whether a line that was set aside ([`Sink::sets_aside`]) is still of another session than the one of which a turn is going on. What such a
+    /// line asks is answered by one that names no session.
     fn is_others(&mut self, text: &str) -> bool {
         let _ = text;
         false

@@ -76,6 +76,7 @@ mod launch;
 mod learn;
 mod ledger;
 mod live;
+mod names;
 mod prompts;
 mod read;
 mod reader;

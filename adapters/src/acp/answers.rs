@@ -426,13 +426,14 @@ fn word_of<'a>(from: Option<Raw<'a>>, name: &str) -> Option<&'a str> {
 
 /// Cache reads and writes are counted apart.
 pub(super) fn read_usage(usage: Raw<'_>) -> Usage<'_> {
-    let count = |name| usage.get(name).and_then(Count::read);
+    let names = ["inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "totalTokens"];
+    let [input, output, cache_read, cache_write, total] = usage.pick(names).map(|count| count.and_then(Count::read));
     Usage {
-        input: count("inputTokens"),
-        output: count("outputTokens"),
-        cache_read: count("cachedReadTokens"),
-        cache_write: count("cachedWriteTokens"),
-        total: count("totalTokens"),
+        input,
+        output,
+        cache_read,
+        cache_write,
+        total,
         scope: Scope::Turn,
         raw: Some(usage),
         ..Usage::default()

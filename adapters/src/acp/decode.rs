@@ -1,5 +1,7 @@
 //! Messages to events: who says one, and what it is.
 
+use bumpalo::Bump;
+
 use super::answers::{Asked, Method, Question};
 use super::calls::Calls;
 use super::facts::{Known, declared};
@@ -7,7 +9,6 @@ use super::fields::knows;
 use super::{PARAMS, RECORDED, TOOL_CALL};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode};
-use crate::detect::{Opened, word};
 use crate::elsewhere::Elsewhere;
 use crate::event::{
     At, Block, Content, ControlKind, Event, Fields, Input, InputKind, Kind, Media, Notice, Origin, Outcome, OutcomeKind, Permission, Prompt,
@@ -24,7 +25,7 @@ pub struct Decoder {
     /// The question of the host's that the last message answered: where another session begins with it, it is read once more.
     pub(super) last: Option<(String, Question)>,
     /// What was asked in lines of other sessions that were set aside.
-    elsewhere: Elsewhere,
+    pub(super) elsewhere: Elsewhere,
     /// How many questions there were: of two with one id the later one is answered.
     count: u64,
     /// The session that the last message named.
@@ -88,7 +89,10 @@ pub(super) struct Line<'a> {
 /// What only hosts ask and say, besides what begins with `session/`.
 const HOST_SAYS: [&str; 5] = ["initialize", "authenticate", "logout", "auth/", "providers/"];
 /// What only agents ask and say.
-const AGENT_SAYS: [&str; 5] = ["session/update", "session/request_permission", "fs/", "terminal/", "elicitation/"];
+pub(super) const AGENT_SAYS: [&str; 5] = ["session/update", "session/request_permission", "fs/", "terminal/", "elicitation/"];
+
+/// What is opened of a line: the message, and what it says.
+const OPENED: [&str; 4] = ["msg", "params", "result", "update"];
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -97,8 +101,11 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &["msg", "params", "result", "update"], cx)?;
+        let members = Members::read_along(&mut at, &OPENED, cx)?;
         let used = at.position();
+        if self.is_in_turn() && sink.sets_aside(&mut || self.is_of_another(&members, cx)) {
+            return Ok(used);
+        }
         let Some((line, by_host)) = Line::open(&text[..used], members, cx) else {
             sink.event(&Event::new(Origin::default(), Kind::Unknown(Raw::trusted(&text[..used]))));
             return Ok(used);
@@ -125,36 +132,11 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let line = Raw::trusted(text);
-        let dir = line.get("dir").map_or("", word);
-        // As a rule it names the session of the turn.
-        let path = &["msg", "params", "sessionId"][usize::from(dir.is_empty())..];
-        let named = line.find(path).map_or("", word);
-        if named == self.session && !named.is_empty() {
-            return false;
-        }
-        let message = line.get("msg").filter(|_| !dir.is_empty());
-        let message = Opened::part(message.unwrap_or(line).as_str());
-        let get = |name: &str| message.get(name);
-        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
-        let method = get("method").map_or("", word);
-        let result = get("result");
-        let named = get("params").or(result).and_then(|told| told.get("sessionId")).map_or("", word);
-        if named.is_empty() {
-            // An answer.
-            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
-            let to_agent = match dir {
-                "" => result.is_some_and(|result| result.get("outcome").is_some()),
-                dir => dir == "c2a",
-            };
-            let asked = if to_agent { &self.agent_asked } else { &self.host_asked };
-            return self.elsewhere.take(to_agent, id) || asked.session_of(id).is_some_and(|session| session != self.session);
-        }
-        let other = named != self.session;
-        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
-            self.elsewhere.asks(AGENT_SAYS.iter().any(|word| method.starts_with(word)), id);
-        }
-        other
+        let cx = Cx {
+            arena: &Bump::new(),
+            trace: None,
+        };
+        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.is_of_another(&members, &cx))
     }
 
     /// Questions that wait for their answer are those of the same host.

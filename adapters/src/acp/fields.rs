@@ -1,5 +1,7 @@
 //! Members that only this protocol's messages have.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("_meta", "what an agent or a host adds of its own, anywhere"),
@@ -85,7 +87,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("value", "session/set_config_option: to what"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

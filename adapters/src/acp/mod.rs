@@ -14,6 +14,7 @@ mod facts;
 pub(crate) mod fields;
 mod front;
 mod lines;
+mod others;
 mod own;
 mod program;
 pub(crate) mod recognise;

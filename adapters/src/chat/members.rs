@@ -3,7 +3,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use super::calls::is_json;
 use crate::codec::Cx;
 use crate::event::{At, Field};
-use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Raw, Shape, Str, alike};
 
 /// Members of a line that the model has no place for, while they are collected.
 pub(crate) type FieldList<'a> = ArenaVec<'a, Field<'a>>;
@@ -40,15 +40,18 @@ impl<'a> Members<'a> {
         let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
         let mut opened = None;
         while let Some(key) = object.key(at)? {
-            let value = match path.iter().position(|name| key.is(name)) {
-                Some(place) if opened.is_none() => {
+            let place = if opened.is_none() {
+                path.iter().position(|name| key.is(name))
+            } else {
+                None
+            };
+            let value = match place {
+                Some(place) => {
                     let whole = at.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
                     opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
                     whole.0
                 }
-                // Most values are short strings.
-                _ if at.peek() == Some(b'"') => at.quoted()?,
-                _ => at.raw()?,
+                None => at.mostly_string()?,
             };
             list.push((key, value));
         }
@@ -73,6 +76,14 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// [`Self::inside`] where nothing is taken out of it.
+    pub(crate) fn opened(&self, value: Raw<'a>, cx: &Cx<'a>) -> Option<&'a Self> {
+        match self.opened {
+            Some((raw, inner)) if std::ptr::eq(raw.as_str(), value.as_str()) => Some(inner),
+            _ => Self::of(value, cx).map(|inner| &*cx.arena.alloc(inner)),
+        }
+    }
+
     /// Adds a member.
     pub(crate) fn push(&mut self, key: Str<'a>, value: Raw<'a>) {
         self.list.push((key, value));
@@ -87,7 +98,7 @@ impl<'a> Members<'a> {
 
     /// The value of the first member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
-        self.list.iter().find(|(key, _)| key.is(name)).map(|(_, value)| *value)
+        self.list.iter().find(|(key, _)| is(*key, name)).map(|(_, value)| *value)
     }
 
     /// The key of the first member of this name, as it is spelled.
@@ -102,7 +113,7 @@ impl<'a> Members<'a> {
     }
 
     fn place(&self, name: &str) -> Option<usize> {
-        self.list.iter().position(|(key, _)| key.is(name))
+        self.list.iter().position(|(key, _)| is(*key, name))
     }
 
     fn take_at(&mut self, at: usize, cx: &Cx<'a>) -> Option<Raw<'a>> {
@@ -169,6 +180,13 @@ impl<'a> Members<'a> {
             into.push(field(at, key, value, knows));
         }
     }
+}
+
+/// [`Str::is`] for names that come in any order.
+#[inline(always)]
+fn is(key: Str<'_>, name: &str) -> bool {
+    // Only a key with escapes is longer than what it says.
+    alike(key.as_escaped(), name) || key.as_escaped().len() > name.len() && key.is(name)
 }
 
 /// A member that the model has no place for.

@@ -1,5 +1,7 @@
 //! Members that the model has no place for.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("agents_states", "collab_tool_call: how the agents are, by their threads' ids"),
@@ -21,7 +23,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("type", "an item that is said otherwise than its kind is as a rule: the line's type"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

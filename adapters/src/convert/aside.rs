@@ -5,7 +5,7 @@ use bumpalo::Bump;
 
 use super::core::Core;
 use crate::codec::{Decode, Decoder};
-use crate::json::{Cursor, Error};
+use crate::json::Error;
 use crate::reader::{Source, Stand};
 
 /// Lines that wait, in the order in which they came.
@@ -14,6 +14,8 @@ pub(super) struct Aside {
     /// Those that were read leave their places empty.
     lines: Vec<Option<(u64, Box<str>)>>,
     bytes: usize,
+    /// The line that is read may be set aside.
+    pub(super) takes: bool,
 }
 
 /// When so many bytes wait, the turn that is going on is taken for one that was cut off.
@@ -23,29 +25,26 @@ impl Core {
     /// Reads a value of a log of many sessions, if nothing comes before it.
     pub(super) fn read_of_many<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
         let Source { decoder, arena, line, stand } = source;
-        if decoder.is_in_turn()
-            && decoder.is_others(text)
-            && let Ok(value) = Cursor::new(text).skip()
-        {
-            let used = value.as_str().len();
-            self.aside.lines.push(Some((line, text[..used].into())));
-            self.aside.bytes += used;
-            if self.aside.bytes > MOST {
-                self.read_aside(decoder, arena, true);
-            }
-            return Ok(used);
-        }
         let source = Source {
             decoder: &mut *decoder,
             arena,
             line,
             stand,
         };
-        let used = self.read(text, source)?;
-        if !decoder.is_in_turn() {
-            self.read_aside(decoder, arena, false);
+        self.aside.takes = true;
+        let used = self.read(text, source);
+        self.aside.takes = false;
+        if used.is_ok() && (!decoder.is_in_turn() || self.aside.bytes > MOST) {
+            self.read_aside(decoder, arena, self.aside.bytes > MOST);
         }
-        Ok(used)
+        used
+    }
+
+    /// A line that its decoder has not told is read later.
+    #[cold]
+    pub(super) fn set_aside(&mut self, line: u64, value: &str) {
+        self.aside.lines.push(Some((line, value.into())));
+        self.aside.bytes += value.len();
     }
 
     /// Reads what has waited and waits for nothing any more; `all`: whatever it waits for.

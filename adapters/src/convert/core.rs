@@ -277,6 +277,7 @@ impl Core {
             line: self.line,
             text,
             by_heart: false,
+            takes_aside: self.aside.takes,
             told,
         }
     }
@@ -414,6 +415,10 @@ impl Core {
         let cx = pipe.down.cx;
         let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();
+        if let (true, Ok(used)) = (told.waits, &used) {
+            self.set_aside(line, &text[..*used]);
+            return Ok(*used);
+        }
         if let Some(begin) = self.begins(&mut told, &used, text) {
             if let Some(trace) = self.trace.as_ref().filter(|_| told.events == 0) {
                 // What the decoder has found is of the line, which is read once more.
@@ -551,7 +556,7 @@ impl Core {
     /// Reads those of the first of `lines` that are spelled like ones before them.
     fn lines_again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
         let mut taken = Taken::default();
-        if !self.by_heart {
+        if !self.by_heart || !source.decoder.reads_again() {
             return taken;
         }
         // The one that comes next.

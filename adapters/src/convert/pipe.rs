@@ -29,6 +29,8 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) text: &'d str,
     /// The line is read by heart: what is not as usual is left to the general way.
     pub(super) by_heart: bool,
+    /// A line of another session may wait until the turn is over.
+    pub(super) takes_aside: bool,
     pub(super) told: Told,
 }
 
@@ -52,6 +54,8 @@ pub(super) struct Told {
     pub(super) foreign: Option<Evidence>,
     /// It is known that it begins none.
     pub(super) own: bool,
+    /// It waits until the turn is over that is going on, and nothing of it was told.
+    pub(super) waits: bool,
 }
 
 impl Told {
@@ -68,6 +72,7 @@ impl Told {
             renames: false,
             foreign: None,
             own: false,
+            waits: false,
         }
     }
 }
@@ -212,6 +217,12 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     #[inline]
     fn own(&mut self) {
         self.told.own = true;
+    }
+
+    #[inline]
+    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
+        self.told.waits = self.takes_aside && is_others();
+        self.told.waits
     }
 
     fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {

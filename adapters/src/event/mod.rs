@@ -167,6 +167,13 @@ pub trait Sink<'a> {
     fn program(&mut self, session: Option<crate::json::Str<'a>>, process: Option<crate::json::Raw<'a>>) {
         let _ = (session, process);
     }
+    /// Whether the line is set aside, if it `is_others`: of another session than the one of which a turn is going on, on a connection that serves
+    /// several at the same time. Then nothing of it is told now; it comes again when that turn is over.
+    #[inline]
+    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
+        let _ = is_others;
+        false
+    }
     /// How the line was spelled that the next lines were stored of. Nothing of the log's own.
     fn spelled(&mut self, spelling: &Spelling<'a>) {
         let _ = spelling;

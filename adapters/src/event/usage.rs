@@ -38,9 +38,13 @@ impl Cost {
 
     /// The sum. Who does not know a price says 0: that is none.
     pub(crate) fn text(self) -> Option<String> {
+        if !self.0.is_finite() || self.0 <= 0.0 {
+            return None;
+        }
         // Sums of decimal fractions have digits that nobody has said.
-        let text = format!("{:.10}", self.0);
-        (self.0.is_finite() && self.0 > 0.0).then(|| text.trim_end_matches('0').trim_end_matches('.').to_owned())
+        let mut text = format!("{:.10}", self.0);
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+        Some(text)
     }
 
     /// The same, as a line would say it.

@@ -128,6 +128,9 @@ impl<'a> Line<'a> {
 
 impl Decoder {
     fn init<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        if ["timestamp", "session_id", "model"].iter().all(|name| line.members.get(name).is_some()) {
+            sink.own();
+        }
         let origin = Origin {
             session: Some(line.need("session_id")?),
             ..line.origin()

@@ -1,5 +1,7 @@
 //! Members that only Gemini CLI's lines have.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("code", "json: of an error, the exit code of the program"),
@@ -18,7 +20,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("warnings", "json: what else the program has to say"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

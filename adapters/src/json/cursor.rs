@@ -55,22 +55,28 @@ impl Object {
     /// [`Self::key`] where many are asked for in a short time.
     #[inline(always)]
     pub(crate) fn next<'a>(&mut self, at: &mut Cursor<'a>) -> Result<Option<Str<'a>>, Error> {
-        match at.peek() {
-            Some(b'}') => {
-                at.at += 1;
-                return Ok(None);
-            }
-            Some(b',') if !self.first => {
-                at.at += 1;
-                if at.peek() != Some(b'"') {
-                    return Err(at.wrong());
+        match at.text.as_bytes().get(at.at..) {
+            // As nearly all are written.
+            Some([b',', b'"', ..]) if !self.first => at.at += 2,
+            _ => {
+                match at.peek() {
+                    Some(b'}') => {
+                        at.at += 1;
+                        return Ok(None);
+                    }
+                    Some(b',') if !self.first => {
+                        at.at += 1;
+                        if at.peek() != Some(b'"') {
+                            return Err(at.wrong());
+                        }
+                    }
+                    Some(b'"') if self.first => {}
+                    _ => return Err(at.wrong()),
                 }
+                self.first = false;
+                at.at += 1;
             }
-            Some(b'"') if self.first => {}
-            _ => return Err(at.wrong()),
         }
-        self.first = false;
-        at.at += 1;
         let begin = at.at;
         let end = at.string_end(true)?;
         at.expect(b':')?;
@@ -180,6 +186,18 @@ impl<'a> Cursor<'a> {
     pub(crate) fn quoted(&mut self) -> Result<Raw<'a>, Error> {
         self.open(b'"')?;
         let begin = self.at - 1;
+        self.string_end(true)?;
+        Ok(Raw::checked(&self.text[begin..self.at]))
+    }
+
+    /// [`Self::raw`] where most values are short strings.
+    #[inline(always)]
+    pub(crate) fn mostly_string(&mut self) -> Result<Raw<'a>, Error> {
+        if self.peek() != Some(b'"') {
+            return self.raw();
+        }
+        let begin = self.at;
+        self.at += 1;
         self.string_end(true)?;
         Ok(Raw::checked(&self.text[begin..self.at]))
     }

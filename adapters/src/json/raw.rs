@@ -250,6 +250,33 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// The elements of an array in order, and of those that are objects the first members of these names, in one walk. The array has been
+    /// checked in full.
+    pub(crate) fn elements_with<const N: usize>(self, names: [&str; N]) -> impl Iterator<Item = (Self, [Option<Self>; N])> {
+        let mut at = Cursor::new(self.text);
+        let mut array = at.array().ok();
+        std::iter::from_fn(move || {
+            if !array.as_mut()?.more(&mut at).ok()? {
+                return None;
+            }
+            let mut found = [None; N];
+            if at.peek() != Some(b'{') {
+                return Some((self.part(at.skip().ok()?), found));
+            }
+            let begin = at;
+            let mut object = at.object().ok()?;
+            while let Some(key) = object.key(&mut at).ok()? {
+                let value = self.part(at.skip().ok()?);
+                let place = names.iter().zip(&mut found).find(|(name, place)| place.is_none() && key.is(name));
+                if let Some((_, place)) = place {
+                    *place = Some(value);
+                }
+            }
+            let text = begin.rest();
+            Some((Self::known(&text[..at.position() - begin.position()], self.sound), found))
+        })
+    }
+
     /// The elements of an array that are strings and pass the full check, in order. Stops at the first damage of the structure.
     pub fn strings(self) -> impl Iterator<Item = Str<'a>> {
         let mut at = Cursor::new(self.text);
@@ -371,7 +398,14 @@ mod tests {
                 assert_eq!(object.find(path), one_by_one, "{object:?} {path:?}");
             }
             let names = ["d", "a", "x", "b"];
-            assert_eq!(object.pick(names), names.map(|name| object.get(name)), "{object:?}");
+            let each = names.map(|name| object.get(name));
+            assert_eq!(object.pick(names), each, "{object:?}");
+            let list = format!("[ {}, [], {} ]", object.as_str(), object.as_str());
+            let list = Raw::trusted(&list);
+            if list.check().is_ok() {
+                let found: Vec<_> = list.elements_with(names).collect();
+                assert_eq!(found, [(object, each), (Raw::trusted("[]"), [None; 4]), (object, each)]);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Members that only OpenCode's lines have.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("attachments", "of a call: files that came with its result"),
@@ -28,7 +30,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("tokens", "step_finish: the tokens of the round"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

@@ -34,14 +34,15 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Takes out a member that says again what is known.
+    /// Takes out a member that says again what is known, where anybody looks at what is left.
     pub(super) fn again(&mut self, name: &str, known: &str) {
         let cx = self.cx;
-        if self
-            .members
-            .get(name)
-            .and_then(Raw::string)
-            .is_some_and(|said| said.as_escaped() == known)
+        if !self.bare
+            && self
+                .members
+                .get(name)
+                .and_then(Raw::string)
+                .is_some_and(|said| said.as_escaped() == known)
         {
             self.members.word(name, &cx);
         }

@@ -39,6 +39,11 @@ impl Decode for Decoder {
     }
 
     #[inline]
+    fn reads_again(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         self.read_learnt(text, true, cx, sink)
     }

@@ -73,6 +73,11 @@ impl Decode for Decoder {
         Ok(end)
     }
 
+    #[inline]
+    fn reads_again(&self) -> bool {
+        true
+    }
+
     /// The program spells its lines in one way only.
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {

@@ -85,7 +85,7 @@ impl Decoder {
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
         let opened = self.open.get(item.id.as_escaped()).map(|(print, _)| *print);
         // What is searched for may be known at the end only.
-        let is_empty = kind == "webSearch" && item.raw.get("query").is_some_and(|query| query.as_str() == "\"\"");
+        let is_empty = kind == "webSearch" && item.parts.get("query").is_some_and(|query| query.as_str() == "\"\"");
         if !whole && (opened.is_some() || is_empty) {
             self.notice(message, Topic::Status, None, sink);
             return Ok(true);
@@ -101,7 +101,7 @@ impl Decoder {
                 String::new()
             };
             self.open.insert(item.id.as_escaped().to_owned(), (print, kept));
-            if let Some(begins) = item.raw.get("status").filter(|status| status.as_str() == "\"inProgress\"") {
+            if let Some(begins) = item.parts.get("status").filter(|status| status.as_str() == "\"inProgress\"") {
                 cx.took(begins.as_str());
             }
             self.enter(message, false, sink);
@@ -112,7 +112,7 @@ impl Decoder {
         match opened {
             Some(before) if before == print => {
                 let asked = tool.map_or(&[("tool", ""), ("arguments", "")][..], |tool| tool.asks);
-                let values = asked.iter().filter_map(|(name, _)| item.raw.get(name));
+                let values = asked.iter().filter_map(|(name, _)| item.parts.get(name));
                 values.for_each(|value| cx.took(value.as_str()));
             }
             Some(_) => {}
@@ -142,7 +142,7 @@ impl Decoder {
         let asked = tool
             .asks
             .iter()
-            .filter_map(|(name, made)| Some((*made, item.raw.get(name).filter(|value| !value.is_null())?)));
+            .filter_map(|(name, made)| Some((*made, item.parts.get(name).filter(|value| !value.is_null())?)));
         let mut asked: Vec<_> = asked.collect();
         if let Some((_, tool)) = asked.iter_mut().find(|(name, tool)| *name == "tool" && tool.as_str() == "\"spawnAgent\"") {
             cx.took(tool.as_str());
@@ -163,7 +163,7 @@ impl Decoder {
 
     /// The threads of the agents that a call has started.
     fn agents(&mut self, kind: &str, item: &ItemMessage<'_>) {
-        let receivers = item.raw.get("receiverThreadIds").filter(|_| kind == "collabAgentToolCall");
+        let receivers = item.parts.get("receiverThreadIds").filter(|_| kind == "collabAgentToolCall");
         for thread in receivers.into_iter().flat_map(Raw::strings) {
             let known = self.children.iter().any(|(child, _)| child == thread.as_escaped());
             if !known && thread.as_escaped() != self.thread && self.children.len() < MOST_OPEN {
@@ -223,19 +223,19 @@ impl Decoder {
 }
 
 fn dynamic<'a>(item: &ItemMessage<'a>) -> Option<ToolCall<'a>> {
-    let name = item.raw.get("tool").and_then(Raw::string)?;
+    let name = item.parts.get("tool").and_then(Raw::string)?;
     Some(ToolCall {
         id: item.id,
         name,
         kind: kind_of(Dialect::Codex, name),
-        input: item.raw.get("arguments").unwrap_or(Raw::trusted("{}")),
+        input: item.parts.get("arguments").unwrap_or(Raw::trusted("{}")),
         fields: &[],
     })
 }
 
 fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, denied: Option<&str>) -> ToolResult<'a> {
     let cx = &item.message.cx;
-    let get = |name: &str| item.raw.get(name);
+    let get = |name: &str| item.parts.get(name);
     let word = get("status");
     let exit = get("exitCode").filter(|exit| !exit.is_null());
     let status = match status(word.and_then(Raw::string), exit) {

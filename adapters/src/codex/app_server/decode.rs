@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use bumpalo::Bump;
+
 use super::message::Message;
 use super::requests::{About, Ids, by_agent};
 use super::said::Round;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
-use crate::detect::{Opened, word};
+use crate::detect::word;
 use crate::elsewhere::Elsewhere;
 use crate::event::{
     Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
@@ -54,6 +56,9 @@ struct Facts {
     version: Option<String>,
 }
 
+/// What is opened of a line: the message, what it says, and the thread or the item that it is about.
+const OPENED: [&str; 5] = ["msg", "params", "result", "thread", "item"];
+
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {
@@ -61,14 +66,20 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &["msg", "params"], cx)?;
+        let members = Members::read_along(&mut at, &OPENED, cx)?;
         let used = at.position();
-        let line = Raw::trusted(&text[..used]);
+        if self.in_turn && sink.sets_aside(&mut || self.is_of_another(&members, cx)) {
+            return Ok(used);
+        }
+        let line = Raw::checked(&text[..used]);
         self.last = None;
         let Some(message) = Message::read(line, &members, *cx) else {
             sink.event(&Event::new(self.here(cx), Kind::Unknown(line)));
             return Ok(used);
         };
+        if message.is_own {
+            sink.own();
+        }
         match (message.method, message.id) {
             (Some(method), Some(id)) => self.request(&message, method, id, sink),
             (Some(method), None) if message.side == Side::Host || method.is("initialized") => self.host_request(&message, method, sink),
@@ -83,40 +94,11 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let line = Raw::trusted(text);
-        let dir = line.get("dir").map_or("", word);
-        // As a rule it names the thread of the turn.
-        let path = &["msg", "params", "threadId"][usize::from(dir.is_empty())..];
-        let named = line.find(path).map_or("", word);
-        if named == self.thread && !named.is_empty() {
-            return false;
-        }
-        let message = line.get("msg").filter(|_| !dir.is_empty());
-        let message = Opened::part(message.unwrap_or(line).as_str());
-        let get = |name: &str| message.get(name);
-        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
-        let method = get("method").map_or("", word);
-        let result = get("result");
-        let told = get("params").or(result);
-        let thread = told.and_then(|told| told.get("thread"));
-        let named = told.and_then(|told| told.get("threadId")).or_else(|| thread?.get("id")).map_or("", word);
-        let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
-        if named.is_empty() {
-            // An answer.
-            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
-            let by_host = match dir {
-                "" => result.is_some_and(|result| result.get("decision").is_some()),
-                dir => dir == "c2s",
-            };
-            let asked = if by_host { &self.agent_asked } else { &self.host_asked };
-            return self.elsewhere.take(by_host, id) || asked.thread_of(id).is_some_and(|thread| !is_own(thread));
-        }
-        let parent = thread.and_then(|thread| thread.get("parentThreadId")).map_or("", word);
-        let other = !is_own(named) && (parent.is_empty() || !is_own(parent));
-        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
-            self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id);
-        }
-        other
+        let cx = Cx {
+            arena: &Bump::new(),
+            trace: None,
+        };
+        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.is_of_another(&members, &cx))
     }
 
     /// Requests that wait for their answer are those of the same connection.
@@ -136,6 +118,45 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// Whether a line is of another thread than the one of which a turn is going on, and none of its own.
+    fn is_of_another<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> bool {
+        let dir = members.get("dir").map_or("", word);
+        let inside = members.get("msg").filter(|_| !dir.is_empty());
+        let message = inside.map_or(Some(members), |message| members.opened(message, cx));
+        let get = |name: &str| message?.get(name);
+        let result = get("result");
+        let about = get("params").or(result);
+        let told = about.and_then(|about| message?.opened(about, cx));
+        let thread = || told?.get("thread");
+        let named = told
+            .and_then(|told| told.get("threadId"))
+            .or_else(|| thread()?.get("id"))
+            .map_or("", word);
+        // As a rule it names the thread of the turn.
+        if named == self.thread && !named.is_empty() {
+            return false;
+        }
+        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
+        let method = get("method").map_or("", word);
+        let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
+        if named.is_empty() {
+            // An answer.
+            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
+            let by_host = match dir {
+                "" => result.is_some_and(|result| result.get("decision").is_some()),
+                dir => dir == "c2s",
+            };
+            let asked = if by_host { &self.agent_asked } else { &self.host_asked };
+            return self.elsewhere.take(by_host, id) || asked.thread_of(id).is_some_and(|thread| !is_own(thread));
+        }
+        let parent = thread().and_then(|thread| thread.get("parentThreadId")).map_or("", word);
+        let other = !is_own(named) && (parent.is_empty() || !is_own(parent));
+        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
+            self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id);
+        }
+        other
+    }
+
     /// Where what names no thread belongs.
     fn here<'a>(&self, cx: &Cx<'a>) -> Origin<'a> {
         Origin {
@@ -239,10 +260,9 @@ impl Decoder {
     }
 
     /// What the session is like: also said in the answer to who starts or resumes the thread.
-    pub(super) fn session<'a>(&mut self, message: &Message<'a>, thread: Raw<'a>, told: Raw<'a>, sink: &mut dyn Sink<'a>) {
-        let text = |value: Option<Raw<'a>>| value.and_then(Raw::string);
-        let [id, own_cwd, own_model, version, turns] = thread.pick(["id", "cwd", "model", "cliVersion", "turns"]);
-        let id = text(id);
+    pub(super) fn session<'a>(&mut self, message: &Message<'a>, thread: &Members<'a>, told: &Members<'a>, sink: &mut dyn Sink<'a>) {
+        let text = |of: &Members<'a>, name: &str| of.get(name).and_then(Raw::string);
+        let id = text(thread, "id");
         if let Some(id) = id.filter(|id| id.as_escaped() != self.thread) {
             *self = Self {
                 thread: id.as_escaped().to_owned(),
@@ -253,8 +273,8 @@ impl Decoder {
                 ..Self::default()
             };
         }
-        let [cwd, model] = told.pick(["cwd", "model"]);
-        let (cwd, model, version) = (text(cwd).or(text(own_cwd)), text(model).or(text(own_model)), text(version));
+        let of_either = |name: &str| text(told, name).or_else(|| text(thread, name));
+        let (cwd, model, version) = (of_either("cwd"), of_either("model"), text(thread, "cliVersion"));
         let kept = |fact: Option<Str<'_>>| fact.map(|fact| fact.as_escaped().to_owned());
         self.facts = Facts {
             cwd: kept(cwd),
@@ -265,7 +285,7 @@ impl Decoder {
             cwd,
             model,
             version,
-            resumed: turns.is_some_and(|turns| turns.elements().next().is_some()),
+            resumed: thread.get("turns").is_some_and(|turns| turns.elements().next().is_some()),
             ..Session::default()
         });
         let origin = Origin {
@@ -306,8 +326,12 @@ impl Decoder {
 
     fn thread_started<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let thread = message.params.get("thread").ok_or_else(|| message.missing("params/thread"))?;
-        let [id, parent] = thread.pick(["id", "parentThreadId"]).map(|value| value.and_then(Raw::string));
-        let id = id.ok_or_else(|| message.missing("params/thread/id"))?;
+        let thread = message.params.opened(thread, &message.cx);
+        let text = |name: &str| thread?.get(name).and_then(Raw::string);
+        let (Some(thread), Some(id)) = (thread, text("id")) else {
+            return Err(message.missing("params/thread/id"));
+        };
+        let parent = text("parentThreadId");
         let known = self.children.iter().any(|(child, _)| child == id.as_escaped());
         if !known && parent.is_none_or(|parent| parent.as_escaped() != self.thread || self.thread.is_empty()) {
             self.session(message, thread, thread, sink);

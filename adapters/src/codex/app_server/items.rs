@@ -4,6 +4,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use super::decode::Decoder;
 use super::message::Message;
+use crate::chat::Members;
 use crate::codec::Cx;
 use crate::event::{Block, Content, Kind, Prompt, PromptSource, Sink, Topic};
 use crate::json::{Error, Raw, Shape, Str};
@@ -11,7 +12,7 @@ use crate::json::{Error, Raw, Shape, Str};
 /// A message about an item.
 pub(super) struct ItemMessage<'a> {
     pub(super) message: Message<'a>,
-    pub(super) raw: Raw<'a>,
+    pub(super) parts: &'a Members<'a>,
     pub(super) id: Str<'a>,
     kind: Str<'a>,
 }
@@ -25,14 +26,14 @@ impl<'a> ItemMessage<'a> {
 
 impl Decoder {
     pub(super) fn item<'a>(&mut self, message: &Message<'a>, whole: bool, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let raw = message.params.get("item").filter(|item| item.shape() == Some(Shape::Object));
-        let raw = raw.ok_or_else(|| message.missing("params/item"))?;
-        let [kind, id] = raw.pick(["type", "id"]).map(|value| value.and_then(Raw::string));
+        let parts = message.params.get("item").and_then(|item| message.params.opened(item, &message.cx));
+        let parts = parts.ok_or_else(|| message.missing("params/item"))?;
+        let [kind, id] = ["type", "id"].map(|name| parts.get(name).and_then(Raw::string));
         let kind = kind.ok_or_else(|| message.missing("params/item/type"))?;
         let id = id.ok_or_else(|| message.missing("params/item/id"))?;
         let item = ItemMessage {
             message: *message,
-            raw,
+            parts,
             id,
             kind,
         };
@@ -58,7 +59,7 @@ impl Decoder {
     /// What the user says is said again when the program has taken it.
     fn prompt<'a>(&mut self, item: &ItemMessage<'a>, whole: bool, sink: &mut dyn Sink<'a>) {
         let message = &item.message;
-        let list = item.raw.get("content").filter(|list| whole && list.shape() == Some(Shape::Array));
+        let list = item.parts.get("content").filter(|list| whole && list.shape() == Some(Shape::Array));
         let Some(list) = list else {
             self.notice(message, Topic::Status, None, sink);
             return;

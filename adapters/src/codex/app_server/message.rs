@@ -18,10 +18,17 @@ pub(super) struct Message<'a> {
     /// None where they are no object.
     pub(super) params: &'a Members<'a>,
     pub(super) result: Option<Raw<'a>>,
+    /// The members of the result; none where it is no object.
+    pub(super) answer: &'a Members<'a>,
     pub(super) error: Option<Raw<'a>>,
+    /// The line is no other protocol's: it is about a thread, a turn or an item, or nothing but a recorded message.
+    pub(super) is_own: bool,
     /// When the program said it.
     pub(super) time: Option<Time<'a>>,
 }
+
+/// How methods begin that no other protocol without a version has.
+const ABOUT: [&str; 3] = ["thread/", "turn/", "item/"];
 
 impl<'a> Message<'a> {
     /// The message of a line, if it is one.
@@ -37,11 +44,11 @@ impl<'a> Message<'a> {
                 if side != Side::Unknown {
                     cx.took(dir.as_escaped());
                 }
-                (side, members.inside(message, &cx))
+                (side, members.opened(message, &cx))
             }
             _ => (Side::Unknown, None),
         };
-        let of = inside.as_ref().unwrap_or(members);
+        let of = inside.unwrap_or(members);
         let get = |name: &str| of.get(name);
         let method = get("method").and_then(Raw::string);
         let (result, error) = (get("result"), get("error").filter(|error| error.shape() == Some(Shape::Object)));
@@ -51,16 +58,28 @@ impl<'a> Message<'a> {
         if let Some(method) = method {
             cx.took(method.as_escaped());
         }
-        let params = get("params").and_then(|params| of.inside(params, &cx));
+        let is_about = method.is_some_and(|method| ABOUT.iter().any(|word| method.as_escaped().starts_with(word)));
+        let has = |name: &str| usize::from(members.get(name).is_some());
+        let is_own = of.get("jsonrpc").is_none()
+            && match inside {
+                Some(_) => is_about || members.len() == 2 + has("ms"),
+                None => is_about && has("dir") + has("msg") < 2,
+            };
+        let opened = |value: Option<Raw<'a>>| {
+            let members = value.and_then(|value| of.opened(value, &cx));
+            members.unwrap_or_else(|| cx.arena.alloc(Members::new(&cx)))
+        };
         Some(Self {
             cx,
             line,
             side,
             method,
             id: get("id").filter(|id| !id.is_null()),
-            params: cx.arena.alloc(params.unwrap_or_else(|| Members::new(&cx))),
+            params: opened(get("params")),
             result,
+            answer: opened(result),
             error,
+            is_own,
             time: get("emittedAtMs").filter(|time| time.i64().is_some()).map(Time::Millis),
         })
     }

@@ -179,8 +179,9 @@ impl Decoder {
 
     /// An answer. Where the recording does not tell whose it is, the one who was asked has given it; an answer to nobody is the program's.
     pub(super) fn answer<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
-        let result = message.result.unwrap_or(Raw::NULL);
-        let [decision, action, home, words, thread, model] = result.pick(["decision", "action", "codexHome", "message", "thread", "model"]);
+        let answer = message.answer;
+        let [decision, action, home, words, thread, model] =
+            ["decision", "action", "codexHome", "message", "thread", "model"].map(|name| answer.get(name));
         let decides = decision.is_some();
         let by_host = match message.side {
             Side::Host => true,
@@ -205,9 +206,11 @@ impl Decoder {
             self.denied.insert(about.clone(), words.as_escaped().to_owned());
         }
         // A thread that was started or resumed says what its turns will be like; one that is only looked at does not.
-        let begins = thread.filter(|thread| !by_host && model.is_some() && thread.get("id").is_some());
-        if let Some(thread) = begins {
-            self.session(message, thread, result, sink);
+        let thread = thread
+            .filter(|_| !by_host && model.is_some())
+            .and_then(|thread| answer.opened(thread, &message.cx));
+        if let Some(thread) = thread.filter(|thread| thread.get("id").is_some()) {
+            self.session(message, thread, answer, sink);
             return;
         }
         let response = message.cx.keep(Response {

@@ -97,7 +97,7 @@ impl Decoder {
     pub(super) fn said<'a>(&mut self, item: &ItemMessage<'a>, thinks: bool, whole: bool, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let message = &item.message;
         let cx = &message.cx;
-        let texts = |name: &str| item.raw.get(name).filter(|list| list.shape() == Some(Shape::Array)).map(Raw::strings);
+        let texts = |name: &str| item.parts.get(name).filter(|list| list.shape() == Some(Shape::Array)).map(Raw::strings);
         let blocks: Vec<Block<'a>> = if thinks {
             let summary: Vec<_> = texts("summary").into_iter().flatten().collect();
             let parts = if summary.is_empty() {
@@ -111,7 +111,7 @@ impl Decoder {
                 .collect()
         } else {
             let text = item
-                .raw
+                .parts
                 .get("text")
                 .and_then(Raw::string)
                 .ok_or_else(|| message.missing("params/item/text"))?;

@@ -12,8 +12,8 @@ pub(super) struct Line<'a> {
     /// The whole of it.
     pub(super) raw: Raw<'a>,
     pub(super) kind: Option<Str<'a>>,
-    /// An object, if it is one.
-    pub(super) payload: Option<Raw<'a>>,
+    /// The payload, if it is an object.
+    pub(super) payload: Option<&'a Members<'a>>,
     /// What kind of payload it is.
     pub(super) word: Str<'a>,
     pub(super) time: Option<Time<'a>>,
@@ -23,11 +23,11 @@ impl<'a> Line<'a> {
     /// Opens it. The bytes that it takes are those of `raw`.
     pub(super) fn read(text: &'a str, cx: &Cx<'a>) -> Result<Self, Error> {
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
-        let payload = members.get("payload").filter(|payload| payload.shape() == Some(Shape::Object));
+        let members = Members::read_along(&mut at, &["payload"], cx)?;
+        let payload = members.get("payload").and_then(|payload| members.opened(payload, cx));
         Ok(Self {
             cx: *cx,
-            raw: Raw::trusted(&text[..at.position()]),
+            raw: Raw::checked(&text[..at.position()]),
             kind: members.get("type").and_then(Raw::string),
             payload,
             word: payload.and_then(|payload| payload.get("type")?.string()).unwrap_or_default(),

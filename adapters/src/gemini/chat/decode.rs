@@ -45,9 +45,10 @@ impl Decode for Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &[SET], cx)?;
         let end = at.position();
         let is_text = |name: &str| members.get(name).and_then(Raw::string).is_some();
+        let is_text_of = |name: &str, text: &str| members.get(name).and_then(Raw::string).is_some_and(|word| word.as_escaped() == text);
         // The program asks in this order.
         if is_text(REWIND) {
             self.rewind(members, cx, sink);
@@ -57,6 +58,10 @@ impl Decode for Decoder {
                 .and_then(Raw::string)
                 .is_some_and(|kind| TYPES.contains(&kind.as_escaped()))
         {
+            let is_whole = ["timestamp", "content"].iter().all(|name| members.get(name).is_some());
+            if is_whole && (members.len() == 4 || is_text_of("type", "gemini")) {
+                sink.own();
+            }
             let message = self.message(members, false, cx).ok_or(Error::missing(end, "content"))?;
             self.told(message, cx, sink);
         } else if members.get(SET).is_some_and(|set| set.shape() == Some(Shape::Object)) {
@@ -126,7 +131,8 @@ impl Decoder {
         let mut fields = FieldList::new_in(cx.arena);
         members.pour(At::Line, knows, &mut fields);
         Self::notice(HEADER, None, origin, fields.into_bump_slice(), cx, sink);
-        self.inner(messages, cx, sink);
+        let messages: Vec<_> = messages.into_iter().flat_map(Raw::elements).collect();
+        self.inner(&messages, cx, sink);
     }
 
     /// The header changes, or the conversation is another.
@@ -134,12 +140,13 @@ impl Decoder {
         if members.len() == 1 {
             sink.own();
         }
-        let messages = members.get(SET).and_then(|set| set.get("messages"));
+        let messages = members.get(SET).and_then(|set| members.opened(set, cx)?.get("messages"));
         let mut fields = FieldList::new_in(cx.arena);
         members.pour(At::Line, knows, &mut fields);
         Self::notice(SET, None, self.origin(cx), fields.into_bump_slice(), cx, sink);
         let Some(messages) = messages else { return };
-        let ids = messages.elements().filter_map(|message| message.get("id")).filter_map(Raw::string);
+        let messages: Vec<_> = messages.elements().collect();
+        let ids = messages.iter().filter_map(|message| message.get("id")).filter_map(Raw::string);
         if self.seen.now(ids.map(Str::as_escaped))
             && let Some(trace) = cx.trace
         {
@@ -149,12 +156,16 @@ impl Decoder {
                 "the program has left out messages that were said: they are read nevertheless",
             );
         }
-        self.inner(Some(messages), cx, sink);
+        self.inner(&messages, cx, sink);
     }
 
     /// Messages that have no lines of their own. Those that have were told.
-    fn inner<'a>(&mut self, messages: Option<Raw<'a>>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        for raw in messages.into_iter().flat_map(Raw::elements) {
+    fn inner<'a>(&mut self, messages: &[Raw<'a>], cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        for &raw in messages {
+            let id = raw.get("id").and_then(Raw::string);
+            if cx.trace.is_none() && id.is_some_and(|id| self.seen.message(id.as_escaped()).is_some()) {
+                continue;
+            }
             let members = Members::of(raw, cx).filter(|members| {
                 let kind = members.get("type").and_then(Raw::string);
                 kind.is_some_and(|kind| TYPES.contains(&kind.as_escaped()))

@@ -1,5 +1,7 @@
 //! The members that only a chat file has.
 
+use crate::names::Names;
+
 /// Members of a chat file's lines that the streams do not have, and what they mean; sorted by name. From recordings of Gemini CLI 0.61.0.
 pub(super) const KNOWN: &[(&str, &str)] = &[
     ("$rewindTo", "the message of this id, and all behind it, are taken back"),
@@ -30,9 +32,11 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether docs/gemini.md names a member.
 pub(super) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by_key(&name, |(known, _)| known).is_ok()
+    NAMES.has(name)
 }
 
 #[cfg(test)]

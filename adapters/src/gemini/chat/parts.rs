@@ -15,9 +15,9 @@ pub(super) enum Part<'a> {
 /// The parts of what a message says: a text, a part, or a list of them.
 pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> Vec<Part<'a>> {
     match content.shape() {
-        Some(Shape::Array) => content.elements().map(|part| read(part, cx)).collect(),
+        Some(Shape::Array) => content.elements_with(SAYS).map(|(part, says)| read(part, says, cx)).collect(),
         Some(Shape::Null) | None => Vec::new(),
-        _ => vec![read(content, cx)],
+        _ => vec![read(content, content.pick(SAYS), cx)],
     }
 }
 
@@ -29,11 +29,13 @@ pub(super) fn texts<'p, 'a: 'p>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &
     })
 }
 
-fn read<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Part<'a> {
+/// What a part says.
+const SAYS: [&str; 4] = ["text", "thought", "functionCall", "functionResponse"];
+
+fn read<'a>(part: Raw<'a>, [text, thought, call, answer]: [Option<Raw<'a>>; 4], cx: &Cx<'a>) -> Part<'a> {
     if let Some(text) = part.string() {
         return Part::Block(Block::Text { text, fields: &[] });
     }
-    let [text, thought, call, answer] = part.pick(["text", "thought", "functionCall", "functionResponse"]);
     if let Some(text) = text.and_then(Raw::string) {
         let thought = thought.filter(|thought| thought.bool() == Some(true));
         return Part::Block(match thought {
@@ -165,8 +167,8 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
 
 /// What the model thought.
 pub(super) fn thoughts<'a>(list: Raw<'a>) -> impl Iterator<Item = Block<'a>> {
-    list.elements().map(|thought| {
-        let [subject, text] = thought.pick(["subject", "description"]).map(|value| value.and_then(Raw::string));
+    list.elements_with(["subject", "description"]).map(|(_, thought)| {
+        let [subject, text] = thought.map(|value| value.and_then(Raw::string));
         Block::Thinking(Thinking {
             text: text.unwrap_or_default(),
             subject: subject.filter(|subject| !subject.is_empty()),

@@ -106,18 +106,19 @@ impl Seen {
         if self.messages.len() == MOST {
             self.messages.clear();
         }
-        self.messages.insert(hash(id), said);
+        let id = hash(id);
+        self.messages.insert(id, said);
         insert(&mut self.live, id);
     }
 
     /// Whether the call is told for the first time.
     pub(super) fn call(&mut self, id: &str) -> bool {
-        insert(&mut self.calls, id)
+        insert(&mut self.calls, hash(id))
     }
 
     /// Whether the call's result is told for the first time.
     pub(super) fn result(&mut self, id: &str) -> bool {
-        insert(&mut self.results, id)
+        insert(&mut self.results, hash(id))
     }
 
     /// Whether the call's result was told.
@@ -127,6 +128,7 @@ impl Seen {
 
     /// The call's result is told by a line of its own.
     pub(super) fn own_result(&mut self, id: &str) {
+        let id = hash(id);
         insert(&mut self.results, id);
         insert(&mut self.own_results, id);
     }
@@ -150,9 +152,9 @@ impl Seen {
     }
 }
 
-fn insert(ids: &mut Ids, id: &str) -> bool {
+fn insert(ids: &mut Ids, id: u64) -> bool {
     if ids.len() == MOST {
         ids.clear();
     }
-    ids.insert(hash(id))
+    ids.insert(id)
 }

@@ -47,12 +47,16 @@ impl Decode for Decoder {
             sink.event(&Event::new(self.here(cx), Kind::Noise(text)));
             return Ok(text.len());
         }
-        self.entered = None;
         let mut at = Cursor::new(value);
         let members = Members::read(&mut at, cx)?;
         let used = at.position();
-        let line = Raw::trusted(&value[..used]);
-        match Said::read(line, &members, *cx) {
+        let line = Raw::checked(&value[..used]);
+        let said = Said::read(line, &members, *cx);
+        if self.is_in_turn() && sink.sets_aside(&mut || said.as_ref().is_some_and(|said| self.is_of_another(said))) {
+            return Ok(before + used);
+        }
+        self.entered = None;
+        match said {
             Some(said) => self.said(&said, sink)?,
             None => sink.event(&Event::new(self.here(cx), Kind::Unknown(line))),
         }
@@ -69,12 +73,8 @@ impl Decode for Decoder {
         let text = text.strip_prefix("data:").map_or(text, str::trim_start);
         let mut at = Cursor::new(text);
         let Ok(members) = Members::read(&mut at, &cx) else { return false };
-        let Some(said) = Said::read(Raw::trusted(&text[..at.position()]), &members, cx) else {
-            return false;
-        };
-        let Some(id) = said.session().map(Str::as_escaped) else { return false };
-        let is_own = |id: &str| id == self.main.id || self.children.iter().any(|child| child.id == id);
-        !is_own(id) && !said.text(&["info", "parentID"]).is_some_and(|parent| is_own(parent.as_escaped()))
+        let said = Said::read(Raw::checked(&text[..at.position()]), &members, cx);
+        said.is_some_and(|said| self.is_of_another(&said))
     }
 
     /// What was told of the other sessions is not told again. The line that has entered this one is read once more.
@@ -90,6 +90,13 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// Whether what is said is of another session than the one of which a turn is going on, and of none of its subagents.
+    fn is_of_another(&self, said: &Said<'_>) -> bool {
+        let Some(id) = said.session().map(Str::as_escaped) else { return false };
+        let is_own = |id: &str| id == self.main.id || self.children.iter().any(|child| child.id == id);
+        !is_own(id) && !said.text(&["info", "parentID"]).is_some_and(|parent| is_own(parent.as_escaped()))
+    }
+
     fn said<'a>(&mut self, said: &Said<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         match &*said.kind.unescape() {
             "session.created" | "session.updated" => self.session(said, sink),

@@ -30,6 +30,7 @@ struct Line<'a> {
     model: Option<Str<'a>>,
     provenance: Option<Str<'a>>,
     message: Option<Raw<'a>>,
+    parts: Option<Raw<'a>>,
     usage: Option<Raw<'a>>,
     result: Option<Raw<'a>>,
     payload: Option<Raw<'a>>,
@@ -44,6 +45,9 @@ impl Decode for Decoder {
         }
         let line = Line::read(&mut at, cx)?;
         let end = at.position();
+        if line.is_own() {
+            sink.own();
+        }
         let need = || line.message.ok_or(Error::missing(end, "message"));
         match line.kind.map_or("", Str::as_escaped) {
             "user" | "tool_result" => {
@@ -51,8 +55,8 @@ impl Decode for Decoder {
                 self.user(&line, message, cx, sink);
             }
             "assistant" => {
-                let message = need()?;
-                self.assistant(&line, message, cx, sink);
+                need()?;
+                self.assistant(&line, cx, sink);
             }
             "system" => self.system(&line, cx, sink),
             _ => {
@@ -77,12 +81,22 @@ impl Decode for Decoder {
 }
 
 impl<'a> Line<'a> {
+    /// Whether it is no other program's.
+    fn is_own(&self) -> bool {
+        let hangs = self.id.is_some() && self.parent.is_some() && self.session.is_some();
+        let has_own = self.provenance.is_some() || self.payload.is_some() || self.result.is_some();
+        hangs && has_own && !self.fields.iter().any(|field| field.key.is("session_id"))
+    }
+
     fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
         let mut line = Self::default();
         let mut object = at.object()?;
         while let Some(key) = object.key(at)? {
             // What goes over as it is has to be sound all through.
-            let value = at.raw()?;
+            let (value, [role, parts]) = match line.message {
+                None if key.is("message") => at.raw_with(["role", "parts"])?,
+                _ => (at.raw()?, [None; 2]),
+            };
             let name = key.unescape();
             let text = value.string();
             match &*name {
@@ -105,7 +119,8 @@ impl<'a> Line<'a> {
                 }
                 "message" if line.message.is_none() && value.shape() == Some(Shape::Object) => {
                     line.message = Some(value);
-                    if let Some(role) = value.get("role").filter(|role| matches!(role.as_str(), "\"user\"" | "\"model\"")) {
+                    line.parts = parts;
+                    if let Some(role) = role.filter(|role| matches!(role.as_str(), "\"user\"" | "\"model\"")) {
                         cx.took(role.as_str());
                     }
                     continue;
@@ -177,7 +192,7 @@ impl Decoder {
     }
 
     fn user<'a>(&mut self, line: &Line<'a>, message: Raw<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let parts = parts(message, line.id, cx);
+        let parts = parts(line.parts, line.id, cx);
         if parts.iter().any(|part| matches!(part, Part::Result(..))) {
             return self.results(line, &parts, cx, sink);
         }
@@ -251,8 +266,8 @@ impl Decoder {
         }
     }
 
-    fn assistant<'a>(&mut self, line: &Line<'a>, message: Raw<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let blocks: Vec<Block<'a>> = parts(message, line.id, cx)
+    fn assistant<'a>(&mut self, line: &Line<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let blocks: Vec<Block<'a>> = parts(line.parts, line.id, cx)
             .into_iter()
             .filter_map(|part| match part {
                 Part::Block(block) => Some(block),

@@ -1,5 +1,7 @@
 //! The members that only a chat file has.
 
+use crate::names::Names;
+
 /// Members of a chat file's lines that the streams do not have, and what they mean; sorted by name. From recordings of Qwen Code 0.24.4.
 pub(super) const KNOWN: &[(&str, &str)] = &[
     ("agentId", "the subagent whose line it is"),
@@ -28,9 +30,11 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("version", "the program's version"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether docs/qwen-code.md names a member.
 pub(super) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by_key(&name, |(known, _)| known).is_ok()
+    NAMES.has(name)
 }
 
 #[cfg(test)]

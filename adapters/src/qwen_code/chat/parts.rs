@@ -2,6 +2,7 @@
 
 use super::RESPONSE;
 use super::fields::knows;
+use crate::chat::FieldList;
 use crate::codec::{Cx, Dialect};
 use crate::event::{At, Block, Content, Count, Field, Fields, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Str};
@@ -13,17 +14,21 @@ pub(super) enum Part<'a> {
     Result(ToolResult<'a>, Field<'a>),
 }
 
-/// The parts of a message.
-pub(super) fn parts<'a>(message: Raw<'a>, line: Option<Str<'a>>, cx: &Cx<'a>) -> Vec<Part<'a>> {
-    let list = message.get("parts").into_iter().flat_map(Raw::elements);
+/// The parts of a message, which stand in a list.
+pub(super) fn parts<'a>(list: Option<Raw<'a>>, line: Option<Str<'a>>, cx: &Cx<'a>) -> Vec<Part<'a>> {
+    let list = list.into_iter().flat_map(Raw::elements);
     list.enumerate().map(|(n, part)| read(part, n, line, cx)).collect()
 }
 
 fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part<'a> {
     let other = Part::Block(Block::Other { kind: Str::EMPTY, raw: part });
-    if let Some(text) = part.get("text").and_then(Raw::string) {
-        let thought = part.get("thought").filter(|thought| thought.bool() == Some(true));
-        let fields = rest(part, n, &["text", "thought"], cx);
+    let ([text, thought, call, answer], others) = apart(part, n, ["text", "thought", "functionCall", "functionResponse"], cx);
+    if let Some(text) = text.and_then(Raw::string) {
+        let thought = thought.filter(|thought| thought.bool() == Some(true));
+        let fields = match (call, answer) {
+            (None, None) => others,
+            _ => apart(part, n, ["text", "thought"], cx).1,
+        };
         return Part::Block(match thought {
             Some(thought) => {
                 cx.took(thought.as_str());
@@ -36,28 +41,29 @@ fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part
             None => Block::Text { text, fields },
         });
     }
-    if let Some(call) = part.get("functionCall")
-        && let Some(name) = call.get("name").and_then(Raw::string)
+    if let Some(call) = call
+        && let ([id, Some(name), args], fields) = apart(call, n, ["id", "name", "args"], cx)
+        && let Some(name) = name.string()
     {
         // Some servers name no calls.
         let made = || cx.text(&format!("call_{}_{n}", line.unwrap_or_default().as_escaped()));
         return Part::Block(Block::Call(ToolCall {
-            id: call.get("id").and_then(Raw::string).unwrap_or_else(made),
+            id: id.and_then(Raw::string).unwrap_or_else(made),
             name,
             kind: crate::tools::kind_of(Dialect::QwenCode, name),
-            input: call.get("args").unwrap_or(Raw::trusted("{}")),
-            fields: rest(call, n, &["id", "name", "args"], cx),
+            input: args.unwrap_or(Raw::trusted("{}")),
+            fields,
         }));
     }
-    if let Some(answer) = part.get("functionResponse")
-        && let Some(response) = answer.get("response")
+    if let Some(answer) = answer
+        && let [id, name, Some(response)] = answer.pick(["id", "name", "response"])
     {
-        let error = response.get("error");
-        let said = error.or_else(|| response.get("output"));
+        let [error, output] = response.pick(["error", "output"]);
+        let said = error.or(output);
         let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
         let result = ToolResult {
-            call: answer.get("id").and_then(Raw::string).unwrap_or_default(),
-            name: answer.get("name").and_then(Raw::string),
+            call: id.and_then(Raw::string).unwrap_or_default(),
+            name: name.and_then(Raw::string),
             status,
             content: match said.and_then(Raw::string) {
                 Some(text) => Content::Text(text),
@@ -79,30 +85,34 @@ fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part
     other
 }
 
-/// The members of an object that were not read.
-fn rest<'a>(object: Raw<'a>, n: usize, read: &[&str], cx: &Cx<'a>) -> Fields<'a> {
-    let list: Vec<Field<'a>> = object
-        .members()
-        .filter(|(key, _)| !read.iter().any(|name| key.is(name)))
-        .map(|(key, value)| Field {
-            at: At::Block(n as u32),
-            key,
-            value,
-            known: knows(&key.unescape()),
-        })
-        .collect();
-    cx.list(&list)
+/// The first members of these names, and those of others.
+fn apart<'a, const N: usize>(object: Raw<'a>, n: usize, names: [&str; N], cx: &Cx<'a>) -> ([Option<Raw<'a>>; N], Fields<'a>) {
+    let mut found = [None; N];
+    let mut others = FieldList::new_in(cx.arena);
+    for (key, value) in object.members() {
+        match names.iter().position(|name| key.is(name)) {
+            Some(place) => found[place] = found[place].or(Some(value)),
+            None => others.push(Field {
+                at: At::Block(n as u32),
+                key,
+                value,
+                known: knows(&key.unescape()),
+            }),
+        }
+    }
+    (found, others.into_bump_slice())
 }
 
 /// The tokens of a reply.
 pub(super) fn usage(raw: Raw<'_>) -> Usage<'_> {
-    let count = |name: &str| raw.get(name).and_then(Count::read);
+    let names = ["promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "totalTokenCount"];
+    let [input, output, cache_read, total] = raw.pick(names).map(|count| count.and_then(Count::read));
     Usage {
-        input: count("promptTokenCount"),
-        output: count("candidatesTokenCount"),
-        cache_read: count("cachedContentTokenCount"),
+        input,
+        output,
+        cache_read,
         cache_write: None,
-        total: count("totalTokenCount"),
+        total,
         inclusive: true,
         scope: Scope::Round,
         provenance: Provenance::Reported,
