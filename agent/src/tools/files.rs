@@ -4,12 +4,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::edit::{Change, EditFault, Edited, edit};
-use super::notebook::{self, Cell};
+use super::notebook::{self, Cell, CellChange};
 use super::read::{Content, Media, Text, Window, read};
 use super::seen::Seen;
-use super::text::with_plain_ends;
+use super::text::{decode, with_plain_ends};
 use super::work::blocking;
-use super::write::{Put, Written, create, write};
+use super::write::{LARGEST_CHANGED, Put, Written, create, write};
 use crate::model::message::Part;
 use crate::tools::Cx;
 use crate::workspace::{Fault, Place, Stamp, Stat};
@@ -189,4 +189,35 @@ pub async fn edit_file(path: &str, change: Change, fills: bool, seen: &Seen, cx:
     let (before, after, stamp) = done.await?;
     seen.put(place.path(), stamp);
     Ok(Changed { place, before, after })
+}
+
+/// Changes a cell of a notebook, which has to have been read. The file, and what was done; or why the notebook has no such cell, for the model.
+///
+/// # Errors
+/// Why the file was not changed.
+pub async fn edit_notebook(
+    path: &str,
+    change: CellChange,
+    seen: &Seen,
+    cx: &Cx<'_>,
+) -> Result<Result<(Changed, notebook::Changed), String>, Unchanged> {
+    let place = cx.world.wall.locate(path).map_err(Unchanged::Nowhere)?;
+    let known = seen.get(place.path());
+    let at = place.clone();
+    let done = blocking(cx, move |_, _| -> Result<_, Unchanged> {
+        let (bytes, _) = at.read(LARGEST_CHANGED)?;
+        let known = known.ok_or(Unchanged::Unread)?;
+        let Some(before) = decode(&bytes).filter(|text| !text.lossy) else {
+            return Ok(Err(notebook::UNSOUND.to_owned()));
+        };
+        Ok(match notebook::changed(&before.text, &change) {
+            Ok(done) => Ok((before.text, write(&at, &done.text, Put::Instead, Some(&known))?, done)),
+            Err(why) => Err(why),
+        })
+    });
+    Ok(done.await?.map(|(before, written, done)| {
+        seen.put(place.path(), written.stamp);
+        let (before, after) = (Some(before), done.text.clone());
+        (Changed { place, before, after }, done)
+    }))
 }

@@ -138,6 +138,9 @@ pub fn text(cells: &[Cell]) -> String {
     text
 }
 
+/// What is said of a file that is no notebook.
+pub const UNSOUND: &str = "Notebook is not valid JSON.";
+
 /// A change of one cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellChange {
@@ -185,11 +188,11 @@ pub fn changed(text: &str, change: &CellChange) -> Result<Changed, String> {
     if is_too_large(text) {
         return Err(format!("The notebook holds more than {MOST_VALUES} JSON values."));
     }
-    let mut book: Value = serde_json::from_str(text).map_err(|_| "Notebook is not valid JSON.".to_owned())?;
+    let mut book: Value = serde_json::from_str(text).map_err(|_| UNSOUND.to_owned())?;
     let language = book["metadata"]["language_info"]["name"].as_str().unwrap_or("python").to_owned();
     // Cells have ids since version 4.5 of the format.
     let version = (book["nbformat"].as_u64().unwrap_or(4), book["nbformat_minor"].as_u64().unwrap_or(0));
-    let cells = book["cells"].as_array_mut().ok_or("Notebook is not valid JSON.")?;
+    let cells = book["cells"].as_array_mut().ok_or(UNSOUND)?;
     let at = match &change.cell {
         None => None,
         Some(id) => {

@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::args::{Wrong, check};
+use crate::tools::notebook::{CellChange, Mode};
 use crate::tools::work::blocking;
 use crate::tools::{Access, Cx, Given, ShellCommand, Spec, Tool, edit, write};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::json::{Raw, Str};
-use agentglot_adapters::raw::tools::args::{Args, Change, Shell};
+use agentglot_adapters::raw::tools::args::{Args, Change, NotebookEdit, Shell};
 use agentglot_adapters::raw::tools::{Arena, Tools};
 
 /// Runs the tools of a dialect, and says in its words what came of it.
@@ -91,6 +92,20 @@ pub(in crate::persona) fn number(number: Option<Raw<'_>>) -> Option<usize> {
 pub(in crate::persona) fn texts(list: Option<Raw<'_>>) -> Vec<String> {
     let texts = list.into_iter().flat_map(Raw::elements).filter_map(Raw::string);
     texts.map(plain).collect()
+}
+
+/// A change of a notebook's cell, as it is made.
+pub(in crate::persona) fn cell_change(asked: &NotebookEdit<'_>) -> CellChange {
+    CellChange {
+        cell: asked.cell.map(plain),
+        source: asked.source.map(plain).unwrap_or_default(),
+        kind: asked.cell_type.map(plain),
+        mode: match asked.mode.map(Str::as_escaped) {
+            Some("insert") => Mode::Insert,
+            Some("delete") => Mode::Delete,
+            _ => Mode::Replace,
+        },
+    }
 }
 
 /// A canonical replacement. What is replaced is always known here.

@@ -1,18 +1,17 @@
 //! `NotebookEdit`.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::{MODIFIED, UNREAD, say};
-use crate::persona::shared::native::plain;
-use crate::tools::notebook::{CellChange, Mode, changed};
+use crate::persona::shared::native::{cell_change, plain};
+use crate::tools::files::{Unchanged, edit_notebook};
+use crate::tools::notebook::Mode;
 use crate::tools::seen::Seen;
-use crate::tools::text::decode;
-use crate::tools::work::blocking;
-use crate::tools::write::{LARGEST_CHANGED, Put, write};
 use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Fault;
 use agentglot_adapters::raw::event::{DetailShape, ToolKind};
-use agentglot_adapters::raw::json::Str;
 use agentglot_adapters::raw::tools::args::NotebookEdit;
 
 pub(super) fn spec() -> Spec {
@@ -37,50 +36,23 @@ pub(super) fn spec() -> Spec {
 }
 
 pub(super) async fn run(asked: &NotebookEdit<'_>, files: &Seen, cx: &Cx<'_>) -> Given {
-    let mode = match asked.mode.map(Str::as_escaped) {
-        Some("insert") => Mode::Insert,
-        Some("delete") => Mode::Delete,
-        _ => Mode::Replace,
-    };
-    let change = CellChange {
-        cell: asked.cell.map(plain),
-        source: asked.source.map(plain).unwrap_or_default(),
-        kind: asked.cell_type.map(plain),
-        mode,
-    };
+    let change = cell_change(asked);
+    let (mode, new_source) = (change.mode, change.source.clone());
     if mode == Mode::Insert && change.kind.is_none() {
         return say::refused("Cell type is required when using edit_mode=insert.");
     }
-    let wall = &cx.world.wall;
-    let place = match wall.locate(plain(asked.path)) {
-        Ok(place) => place,
-        Err(fault) => return say::fault(&fault, wall),
-    };
-    if place.named().extension().is_none_or(|end| end != "ipynb") {
+    let (path, wall) = (plain(asked.path), &cx.world.wall);
+    if Path::new(&path).extension().is_none_or(|end| end != "ipynb") {
         return say::refused("File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool.");
     }
-    let seen = files.get(place.path());
-    let at = place.clone();
-    let done = blocking(cx, move |_, _| {
-        let (bytes, _) = at.read(LARGEST_CHANGED)?;
-        let Some(seen) = seen else { return Ok(Err(UNREAD.to_owned())) };
-        let Some(old) = decode(&bytes).filter(|text| !text.lossy) else {
-            return Ok(Err("Notebook is not valid JSON.".to_owned()));
-        };
-        Ok(match changed(&old.text, &change) {
-            Ok(done) => Ok((write(&at, &done.text, Put::Instead, Some(&seen))?, old.text, done)),
-            Err(why) => Err(why),
-        })
-    });
-    let (written, before, change) = match done.await {
+    let (file, change) = match edit_notebook(&path, change, files, cx).await {
         Ok(Ok(done)) => done,
         Ok(Err(why)) => return say::refused(&why),
-        Err(Fault::Changed(_)) => return say::refused(MODIFIED),
-        Err(Fault::Missing(_)) => return say::refused("Notebook file does not exist."),
-        Err(fault) => return say::fault(&fault, wall),
+        Err(Unchanged::Fault(Fault::Missing(_))) => return say::refused("Notebook file does not exist."),
+        Err(Unchanged::Nowhere(fault) | Unchanged::Fault(fault)) => return say::fault(&fault, wall),
+        Err(Unchanged::Modified) => return say::refused(MODIFIED),
+        Err(Unchanged::Unread | Unchanged::Exists | Unchanged::Unfit(_)) => return say::refused(UNREAD),
     };
-    files.put(place.path(), written.stamp);
-    let new_source = asked.source.map(plain).unwrap_or_default();
     let (text, word) = match mode {
         Mode::Replace => (format!("Updated cell {} with {new_source}", change.cell), "replace"),
         Mode::Insert => (format!("Inserted cell {} with {new_source}", change.cell), "insert"),
@@ -94,8 +66,8 @@ pub(super) async fn run(asked: &NotebookEdit<'_>, files: &Seen, cx: &Cx<'_>) -> 
     detail["cell_type"] = change.kind.into();
     detail["language"] = change.language.into();
     detail["edit_mode"] = word.into();
-    detail["notebook_path"] = place.named().display().to_string().into();
-    detail["original_file"] = before.into();
+    detail["notebook_path"] = file.place.named().display().to_string().into();
+    detail["original_file"] = file.before.into();
     detail["updated_file"] = change.text.into();
     Given::text(text).with(DetailShape::Claude, detail)
 }

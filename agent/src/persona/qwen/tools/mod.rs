@@ -1,6 +1,7 @@
 //! The tools of Qwen Code, which are those of the RFC too.
 
 mod edit;
+mod notebook;
 mod read;
 mod say;
 mod search;
@@ -44,12 +45,13 @@ fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>, apart: boo
     tools
 }
 
-/// `read_file`, `write_file`, `edit`, `glob`, `grep_search`, `list_directory`. `seen` is the session's (a subagent has its own).
+/// `read_file`, `write_file`, `edit`, `notebook_edit`, `glob`, `grep_search`, `list_directory`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
     let specs = [
         read::spec(),
         write::spec(),
         edit::spec(),
+        notebook::spec(),
         search::glob_spec(),
         search::grep_spec(),
         search::list_spec(),
@@ -68,6 +70,7 @@ impl Run for Files {
             Args::Read(asked) => read::run(asked, &self.0, cx).await,
             Args::Write { path, content } => write::run(*path, *content, &self.0, cx).await,
             Args::Edit { path, change } => edit::run(*path, change, &self.0, cx).await,
+            Args::NotebookEdit(asked) => notebook::run(asked, &self.0, cx).await,
             Args::Glob { pattern, path } => search::glob(*pattern, *path, cx).await,
             Args::Grep(asked) => search::grep(asked, cx).await,
             Args::List { path, ignore } => {

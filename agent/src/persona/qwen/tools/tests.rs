@@ -70,6 +70,49 @@ async fn a_part_of_a_file_says_which() {
 }
 
 #[tokio::test]
+async fn a_cell_of_a_notebook_is_changed() {
+    let room = room();
+    let cell = json!({"cell_type": "code", "execution_count": 1, "id": "abc", "metadata": {}, "source": "print(1)", "outputs": []});
+    let path = room.put(
+        "n.ipynb",
+        &json!({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).to_string(),
+    );
+    let change = json!({"notebook_path": path, "cell_id": "abc", "new_source": "print(2)"});
+    let unread = room.call("notebook_edit", change.clone()).await;
+    assert_eq!(unread.status, ResultStatus::Error);
+    assert!(text(&unread).contains("has not been read"), "{}", text(&unread));
+    assert!(text(&room.call("read_file", json!({"file_path": path})).await).contains("abc"));
+    let given = room.call("notebook_edit", change).await;
+    assert_eq!(
+        text(&given),
+        format!("Notebook {path} has been updated. replace cell abc.\n\nUpdated source:\n\n---\n\nprint(2)")
+    );
+    assert_eq!(shown(&given)["kind"], "file_diff");
+    assert!(
+        shown(&given)["diff"]
+            .as_str()
+            .is_some_and(|diff| diff.contains("+   \"source\": \"print(2)\""))
+    );
+    for (input, why) in [
+        (json!({"notebook_path": path, "new_source": "x"}), "cell_id is required"),
+        (json!({"notebook_path": path, "cell_id": "abc"}), "new_source is required"),
+        (json!({"notebook_path": path, "cell_id": "no", "new_source": "x"}), "not found"),
+        (json!({"notebook_path": "a.py", "cell_id": "abc", "new_source": "x"}), "Jupyter notebook"),
+    ] {
+        let wrong = room.call("notebook_edit", input).await;
+        assert_eq!(wrong.status, ResultStatus::Error);
+        assert!(text(&wrong).contains(why), "{}", text(&wrong));
+    }
+    let delete = json!({"notebook_path": path, "cell_id": "abc", "edit_mode": "delete"});
+    assert_eq!(
+        text(&room.call("notebook_edit", delete).await),
+        format!("Notebook {path} has been updated. delete cell abc.")
+    );
+    let now: Value = serde_json::from_str(&room.get("n.ipynb")).expect("a notebook");
+    assert_eq!(now["cells"], json!([]));
+}
+
+#[tokio::test]
 async fn searches_and_lists() {
     let room = room();
     room.put("hello.txt", "Hello\nworld\n");
