@@ -26,6 +26,8 @@ pub(super) struct Question {
     /// For [`Method::Session`]: the folder, and whether what was said in the session is said again.
     pub(super) cwd: String,
     pub(super) replays: bool,
+    /// It begins, and nothing was said in it before.
+    pub(super) begins: bool,
     /// What is another if it is granted.
     pub(super) change: Option<Change>,
     /// Where the host says what it is then, for the ledger.
@@ -53,6 +55,7 @@ impl Question {
             session: String::new(),
             cwd: String::new(),
             replays: false,
+            begins: false,
             change: None,
             kept: Kept::NONE,
             call: String::new(),
@@ -116,6 +119,7 @@ impl Decoder {
         }
         let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
         let change = question.as_ref().and_then(|question| question.change.clone());
+        let begins = question.as_ref().is_some_and(|question| question.begins);
         let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
         let replayed = replays && self.turn.replayed;
         if replayed {
@@ -134,6 +138,9 @@ impl Decoder {
             // One that is loaded need not say more than that.
             Some(Method::Session) if replays && result.is_some_and(Raw::is_null) => self.opened(line, cwd, replayed, sink),
             Some(Method::Session) | None if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) => {
+                if let Some(id) = result.and_then(|result| result.get("sessionId")?.string()).filter(|_| begins) {
+                    id.as_escaped().clone_into(&mut self.begun);
+                }
                 self.opened(line, cwd, replayed, sink);
             }
             _ => {

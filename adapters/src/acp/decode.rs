@@ -31,6 +31,8 @@ pub struct Decoder {
     /// The session that the last message named.
     pub(super) session: String,
     pub(super) cwd: String,
+    /// The session that began in this log: what an agent that goes on with it says again stands here already.
+    pub(super) begun: String,
     pub(super) facts: Known,
     /// Prompts that have no outcome yet.
     pub(super) turns: u32,
@@ -278,7 +280,10 @@ impl Decoder {
         if name == "initialize" && by_host {
             // Another conversation begins.
             self.finish(&cx, sink);
-            *self = Self::default();
+            *self = Self {
+                begun: std::mem::take(&mut self.begun),
+                ..Self::default()
+            };
         }
         match (&*name, by_host, asks) {
             ("session/update", false, false) => self.update(line, sink),
@@ -385,6 +390,7 @@ impl Decoder {
         let opens = matches!(&*name, "session/new" | "session/load" | "session/resume" | "session/fork");
         let mut question = Question::of(if opens && by_host { Method::Session } else { Method::Other });
         origin.session.unwrap_or_default().as_escaped().clone_into(&mut question.session);
+        question.begins = name == "session/new";
         question.replays = matches!(&*name, "session/load" | "session/resume");
         if let Some(cwd) = line.params.get("cwd").and_then(Raw::string).filter(|_| opens && by_host) {
             cwd.as_escaped().clone_into(&mut question.cwd);

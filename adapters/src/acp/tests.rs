@@ -261,6 +261,35 @@ const TWICE: &str = r#"
 {"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":2,"result":"","session_id":"s","uuid":"g"}
 "#;
 
+/// What an agent says again of a session that began in this log stands there already; of another one it is all that there is.
+#[test]
+fn what_is_said_again_of_a_session_of_this_log_is_said_once() {
+    let new = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#;
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#;
+    let says =
+        |rest: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":{rest}}}}}}}"#);
+    let call = says(r#""tool_call","toolCallId":"c","title":"ls","kind":"execute","status":"completed","rawInput":{"command":"ls"},"rawOutput":"a""#);
+    let text = says(r#""agent_message_chunk","content":{"type":"text","text":"done"}"#);
+    let user = says(r#""user_message_chunk","content":{"type":"text","text":"go"}"#);
+    let over = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
+    let load = r#"{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}"#;
+    let again: [&str; 5] = [load, &user, &call, &text, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#];
+    let init = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let whole = [&[init, new, opened, PROMPT, &call, &text, over, init][..], &again].concat().join("\n");
+    let found = events(&whole);
+    assert_eq!(
+        has(&found, &["\"event\":\"prompt\""]) + has(&found, &["\"input\":\"prompt\""]),
+        1,
+        "{found:#?}"
+    );
+    assert_eq!(has(&found, &["\"event\":\"outcome\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"type\":\"call\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"session\""]), 2, "{found:#?}");
+    let found = events(&again.join("\n"));
+    assert_eq!(has(&found, &["\"type\":\"call\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"prompt\""]), 1, "{found:#?}");
+}
+
 /// Editors know a call by its id for as long as its session goes on.
 #[test]
 fn no_two_calls_have_the_same_id() {

@@ -88,7 +88,16 @@ impl Decoder {
             keeps_word: false,
             bare: !sink.takes_fields(),
         };
+        let is_said = |word: &str| ["agent_", "user_", "tool_call", "plan"].iter().any(|begins| word.starts_with(begins));
         match word.as_escaped() {
+            said if is_said(said)
+                && self.turns == 0
+                && self.host_asked.replays()
+                && origin.session.is_some_and(|id| id.as_escaped() == self.begun) =>
+            {
+                self.notice(news, word, sink);
+                Ok(())
+            }
             "agent_message_chunk" => self.chunk(news, false, sink),
             "agent_thought_chunk" => self.chunk(news, true, sink),
             "agent_message" => self.message(news, false, sink),
