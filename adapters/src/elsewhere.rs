@@ -1,4 +1,39 @@
-//! What was asked in lines that were set aside, of a connection that serves several sessions: answers name no session.
+//! Whose a message is, on a connection that serves several sessions: answers name none, so what was asked in lines that were set aside is
+//! remembered.
+
+use crate::chat::Members;
+use crate::codec::Cx;
+use crate::detect::word;
+use crate::json::Raw;
+
+/// What tells whose a JSON-RPC message is, also of one that a recorder has wrapped.
+pub(crate) struct Addressed<'a> {
+    /// The recorder's word for who speaks, if there is one.
+    pub(crate) dir: &'a str,
+    pub(crate) id: Option<&'a str>,
+    /// Empty in an answer.
+    pub(crate) method: &'a str,
+    pub(crate) result: Option<Raw<'a>>,
+    /// The parameters, or the result.
+    pub(crate) about: Option<&'a Members<'a>>,
+}
+
+impl<'a> Addressed<'a> {
+    pub(crate) fn of(members: &Members<'a>, cx: &Cx<'a>) -> Self {
+        let dir = members.get("dir").map_or("", word);
+        let inside = members.get("msg").filter(|_| !dir.is_empty());
+        let message = inside.map_or(Some(members), |message| members.opened(message, cx));
+        let get = |name: &str| message?.get(name);
+        let result = get("result");
+        Self {
+            dir,
+            id: get("id").filter(|id| !id.is_null()).map(Raw::as_str),
+            method: get("method").map_or("", word),
+            result,
+            about: get("params").or(result).and_then(|about| message?.opened(about, cx)),
+        }
+    }
+}
 
 /// Ids of requests as they are spelled, each with whether the agent asks.
 #[derive(Debug, Default)]

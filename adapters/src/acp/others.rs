@@ -4,24 +4,23 @@ use super::decode::{AGENT_SAYS, Decoder};
 use crate::chat::Members;
 use crate::codec::Cx;
 use crate::detect::word;
-use crate::json::Raw;
+use crate::elsewhere::Addressed;
 
 impl Decoder {
     /// Whether a line is of another session than the one of which a turn is going on.
     pub(super) fn is_of_another<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> bool {
-        let dir = members.get("dir").map_or("", word);
-        let inside = members.get("msg").filter(|_| !dir.is_empty());
-        let message = inside.map_or(Some(members), |message| members.opened(message, cx));
-        let get = |name: &str| message?.get(name);
-        let result = get("result");
-        let about = get("params").or(result);
-        let named = about.and_then(|about| message?.opened(about, cx)?.get("sessionId")).map_or("", word);
+        let Addressed {
+            dir,
+            id,
+            method,
+            result,
+            about,
+        } = Addressed::of(members, cx);
+        let named = about.and_then(|about| about.get("sessionId")).map_or("", word);
         // As a rule it names the session of the turn.
         if named == self.session && !named.is_empty() {
             return false;
         }
-        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
-        let method = get("method").map_or("", word);
         if named.is_empty() {
             // An answer.
             let Some(id) = id.filter(|_| method.is_empty()) else { return false };

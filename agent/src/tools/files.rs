@@ -191,7 +191,7 @@ pub async fn edit_file(path: &str, change: Change, fills: bool, seen: &Seen, cx:
     Ok(Changed { place, before, after })
 }
 
-/// Changes a cell of a notebook, which has to have been read. The file, and what was done; or why the notebook has no such cell, for the model.
+/// Changes a cell of a notebook, which has to have been read. The file, its text before, and what was done; or why that cannot be, for the model.
 ///
 /// # Errors
 /// Why the file was not changed.
@@ -200,7 +200,7 @@ pub async fn edit_notebook(
     change: CellChange,
     seen: &Seen,
     cx: &Cx<'_>,
-) -> Result<Result<(Changed, notebook::Changed), String>, Unchanged> {
+) -> Result<Result<(Place, String, notebook::Changed), String>, Unchanged> {
     let place = cx.world.wall.locate(path).map_err(Unchanged::Nowhere)?;
     let known = seen.get(place.path());
     let at = place.clone();
@@ -217,7 +217,6 @@ pub async fn edit_notebook(
     });
     Ok(done.await?.map(|(before, written, done)| {
         seen.put(place.path(), written.stamp);
-        let (before, after) = (Some(before), done.text.clone());
-        (Changed { place, before, after }, done)
+        (place, before, done)
     }))
 }

@@ -10,7 +10,7 @@ use super::said::Round;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
 use crate::detect::word;
-use crate::elsewhere::Elsewhere;
+use crate::elsewhere::{Addressed, Elsewhere};
 use crate::event::{
     Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
     Usage, Withdraw,
@@ -120,24 +120,22 @@ impl Decode for Decoder {
 impl Decoder {
     /// Whether a line is of another thread than the one of which a turn is going on, and none of its own.
     fn is_of_another<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> bool {
-        let dir = members.get("dir").map_or("", word);
-        let inside = members.get("msg").filter(|_| !dir.is_empty());
-        let message = inside.map_or(Some(members), |message| members.opened(message, cx));
-        let get = |name: &str| message?.get(name);
-        let result = get("result");
-        let about = get("params").or(result);
-        let told = about.and_then(|about| message?.opened(about, cx));
-        let thread = || told?.get("thread");
-        let named = told
-            .and_then(|told| told.get("threadId"))
+        let Addressed {
+            dir,
+            id,
+            method,
+            result,
+            about,
+        } = Addressed::of(members, cx);
+        let thread = || about?.get("thread");
+        let named = about
+            .and_then(|about| about.get("threadId"))
             .or_else(|| thread()?.get("id"))
             .map_or("", word);
         // As a rule it names the thread of the turn.
         if named == self.thread && !named.is_empty() {
             return false;
         }
-        let id = get("id").filter(|id| !id.is_null()).map(Raw::as_str);
-        let method = get("method").map_or("", word);
         let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
         if named.is_empty() {
             // An answer.

@@ -45,7 +45,7 @@ pub(super) async fn run(asked: &NotebookEdit<'_>, files: &Seen, cx: &Cx<'_>) -> 
     if Path::new(&path).extension().is_none_or(|end| end != "ipynb") {
         return say::refused("File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool.");
     }
-    let (file, change) = match edit_notebook(&path, change, files, cx).await {
+    let (place, before, change) = match edit_notebook(&path, change, files, cx).await {
         Ok(Ok(done)) => done,
         Ok(Err(why)) => return say::refused(&why),
         Err(Unchanged::Fault(Fault::Missing(_))) => return say::refused("Notebook file does not exist."),
@@ -66,8 +66,8 @@ pub(super) async fn run(asked: &NotebookEdit<'_>, files: &Seen, cx: &Cx<'_>) -> 
     detail["cell_type"] = change.kind.into();
     detail["language"] = change.language.into();
     detail["edit_mode"] = word.into();
-    detail["notebook_path"] = file.place.named().display().to_string().into();
-    detail["original_file"] = file.before.into();
+    detail["notebook_path"] = place.named().display().to_string().into();
+    detail["original_file"] = before.into();
     detail["updated_file"] = change.text.into();
     Given::text(text).with(DetailShape::Claude, detail)
 }

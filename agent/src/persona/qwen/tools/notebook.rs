@@ -54,16 +54,16 @@ pub(super) async fn run(asked: &NotebookEdit<'_>, seen: &Seen, cx: &Cx<'_>) -> G
     if mode != Mode::Delete && asked.source.is_none() {
         return refused(&format!("new_source is required when edit_mode is \"{word}\"."));
     }
-    let (file, cell) = match edit_notebook(&path, change, seen, cx).await {
+    let (place, before, done) = match edit_notebook(&path, change, seen, cx).await {
         Ok(Ok(done)) => done,
         Ok(Err(why)) => return refused(&why),
         Err(why) => return unchanged(&why, asked.path, "editing", cx),
     };
-    let named = file.place.named().display().to_string();
-    let mut text = format!("Notebook {named} has been updated. {word} cell {}.", cell.cell);
+    let named = place.named().display().to_string();
+    let mut text = format!("Notebook {named} has been updated. {word} cell {}.", done.cell);
     if mode != Mode::Delete {
         text += &format!("\n\nUpdated source:\n\n---\n\n{source}");
     }
-    let diff = say::file_diff(&named, file.before.as_deref(), &file.after, ("Current", "Proposed"));
+    let diff = say::file_diff(&named, Some(&before), &done.text, ("Current", "Proposed"));
     Given::text(text).with(DetailShape::Qwen, diff)
 }
