@@ -12,7 +12,7 @@ use crate::codec::{Cx, Decode, Decoder, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
 use crate::event::{
-    At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, PromptSource, Sink, StopKind, ToolKind,
+    At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Place, PromptSource, Sink, StopKind, ToolKind,
 };
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
@@ -88,6 +88,7 @@ impl Core {
 
     /// Ends the session as if the log were over.
     fn end_session(&mut self, line: u64, decoder: &mut Decoder, arena: &Bump) {
+        self.report.summary.lines = line;
         let mut line = Line::none(line);
         let mut heard = Heard {
             over: true,
@@ -404,6 +405,7 @@ impl<'c, 'a> Heard<'c, 'a> {
             refusal_ends: vendor.logs.one_turn_a_run,
             stored,
             document: format.mode.layout == Layout::Document,
+            has_documents: vendor.modes.iter().any(|mode| mode.layout == Layout::Document),
             turn: event.origin.turn,
             text,
         };
@@ -432,6 +434,8 @@ impl<'c, 'a> Heard<'c, 'a> {
         }
         match event.kind {
             Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
+            // What tells several turns of a store gives the facts once.
+            Kind::Prompt(_) if stored && parent.is_none() => turns.prompt(),
             // A session that is opened again begins its turns with what the user said, and no line ends them.
             Kind::Prompt(prompt) if vendor.logs.ends == Ends::Unsaid && prompt.source == PromptSource::Echo && parent.is_none() && !in_turn => {
                 calls.say_again();
@@ -476,9 +480,11 @@ impl<'c, 'a> Heard<'c, 'a> {
                 }
             }
             Kind::Outcome(outcome) if parent.is_none() => {
-                // A stop that no model makes: the turn goes on elsewhere.
+                // Made up for a turn that was cut off. Any other was read off the rest of a log whose program does not say it.
+                let made_up = outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Protocol);
                 let worked_out = vendor.logs.ends == Ends::WorkedOut && outcome.synthetic;
-                let made = !worked_out && (*over || outcome.synthetic || !is_told(outcome, line));
+                let made = !worked_out && (*over || made_up || !is_told(outcome, line));
+                // A stop that no model makes: the turn goes on elsewhere.
                 let elsewhere = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Other);
                 let well = outcome.kind == OutcomeKind::Success && !outcome.synthetic && !elsewhere;
                 match made || !has_turns {

@@ -62,6 +62,46 @@ fn a_failure_in_plain_text_is_an_outcome() {
     }
 }
 
+/// One line that says how it ended is what a program writes that was asked for one document; before others it lacks the beginning.
+#[test]
+fn an_outcome_that_stands_alone_is_a_document() {
+    let result = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"session_id\":\"s\",\"total_cost_usd\":0.1}\n";
+    let user = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"go\"},\"session_id\":\"s\"}\n";
+    for (log, findings) in [(result.to_owned(), 0), (format!("{result}{user}"), 1)] {
+        let mut checker = Checker::new("claude".parse().unwrap());
+        checker.feed(log.as_bytes());
+        let rules: Vec<_> = checker.finish().0.into_iter().map(|finding| finding.rule).collect();
+        assert_eq!(rules, vec![Rule::MissingInit; findings]);
+    }
+}
+
+/// That a turn ended well is read off a log that does not say so. That one was cut off is no outcome.
+#[test]
+fn an_outcome_that_was_worked_out_is_one() {
+    let prompt = "{\"event\":\"prompt\",\"session\":\"s\",\"source\":\"host\",\"content\":\"go\"}\n";
+    let reply = "{\"event\":\"reply\",\"session\":\"s\",\"blocks\":[{\"type\":\"text\",\"text\":\"done\"}]}\n";
+    let ended = |outcome: &str, is_error: bool| {
+        format!("{{\"event\":\"outcome\",\"session\":\"s\",\"outcome\":\"{outcome}\",\"is_error\":{is_error},\"synthetic\":true}}\n")
+    };
+    let turn = |end: &str| [prompt, reply, end].concat();
+    let opening = concat!(
+        "{\"agentglot\":\"events\",\"version\":1,\"source\":\"gemini:chat\"}\n",
+        "{\"event\":\"session\",\"session\":\"s\",\"opens_turn\":true}\n"
+    );
+    let log = |turns: &[String]| format!("{opening}{}", turns.concat());
+    let well = turn(&ended("success", false));
+    for (log, outcomes, missing) in [
+        (log(&[well.clone(), well.clone()]), 2, 0),
+        (log(&[well, turn(&ended("failed_protocol", true))]), 1, 1),
+    ] {
+        let mut checker = Checker::new("agentglot".parse().unwrap());
+        checker.feed(log.as_bytes());
+        let (findings, summary) = checker.finish();
+        let rules: Vec<_> = findings.into_iter().map(|finding| finding.rule).collect();
+        assert_eq!((rules, summary.outcomes), (vec![Rule::MissingOutcome; missing], outcomes));
+    }
+}
+
 /// What a session said before is said again when it is opened again: its calls are no second ones. Within one turn they are.
 #[test]
 fn calls_that_are_said_again_are_no_second_ones() {

@@ -7,6 +7,8 @@ use crate::ids;
 use crate::json::Str;
 use crate::vendor::Facts;
 
+const NO_FACTS: &str = "the session begins without its facts";
+
 /// Where a session is.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -20,6 +22,8 @@ pub(super) struct Turns {
     ended: Option<Ended>,
     /// What came behind it without the beginning of another turn.
     stray: Option<Place>,
+    /// An outcome before which nothing was told. If it is the only line, it is a document.
+    alone: Option<Place>,
 }
 
 #[derive(Debug)]
@@ -50,6 +54,8 @@ pub(super) struct About<'a> {
     pub(super) stored: bool,
     /// Whether the outcome is all that there is.
     pub(super) document: bool,
+    /// Whether the dialect has logs like that.
+    pub(super) has_documents: bool,
     /// The turn that the line names.
     pub(super) turn: Option<Str<'a>>,
     /// The whole line.
@@ -80,6 +86,13 @@ impl Turns {
         });
         if let Some(before) = before.filter(|before| before.said) {
             unended(before, report);
+        }
+    }
+
+    /// What the user says begins a turn.
+    pub(super) fn prompt(&mut self) {
+        if self.open.is_none() && self.stray.is_none() {
+            self.ended = None;
         }
     }
 
@@ -136,6 +149,10 @@ impl Turns {
             }
             // What fails before it begins has an outcome alone.
             (None, None, _) if outcome.is_error => {}
+            (None, None, _) if about.has_documents && about.facts == Facts::Always && !self.facts => {
+                self.facts = true;
+                self.alone = Some(line.whole());
+            }
             (None, None, _) => self.need_facts(about, line, report),
         }
         self.ended = Some(now);
@@ -155,6 +172,9 @@ impl Turns {
     /// The session is over.
     pub(super) fn end(&mut self, report: &mut Report) {
         self.end_stray(report);
+        if let Some(place) = self.alone.take().filter(|_| report.summary.lines > 1) {
+            report.find(Rule::MissingInit, place, NO_FACTS);
+        }
         if let Some(open) = self.open.take() {
             unended(open, report);
         }
@@ -175,7 +195,7 @@ impl Turns {
             } else {
                 Level::Warning
             };
-            report.find_as(Rule::MissingInit, level, line.whole(), "the session begins without its facts");
+            report.find_as(Rule::MissingInit, level, line.whole(), NO_FACTS);
         }
     }
 }

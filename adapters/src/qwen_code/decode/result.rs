@@ -176,9 +176,6 @@ impl Line<'_, '_, '_> {
 
 /// What a result means: told by its `subtype` and by the program's own sentences (recordings `api_*`, `ctl_interrupt_*`).
 fn kind(members: &Members<'_>, is_error: bool) -> OutcomeKind {
-    if members.synthetic {
-        return OutcomeKind::Failed(Place::Protocol);
-    }
     if !is_error {
         return OutcomeKind::Success;
     }
@@ -190,6 +187,7 @@ fn kind(members: &Members<'_>, is_error: bool) -> OutcomeKind {
     match members.error.map_or("", Str::as_escaped) {
         "Operation cancelled." => OutcomeKind::Cancelled,
         error if error.starts_with("[API Error") || error.starts_with("API Error") => OutcomeKind::Failed(Place::Model),
+        _ if members.synthetic => OutcomeKind::Failed(Place::Protocol),
         _ => OutcomeKind::Failed(Place::Backend),
     }
 }
