@@ -23,11 +23,8 @@ pub(super) struct Question {
     /// Its place among all questions.
     pub(super) at: u64,
     pub(super) session: String,
-    /// For [`Method::Session`]: the folder, and whether what was said in the session is said again.
+    /// For [`Method::Session`]: the folder.
     pub(super) cwd: String,
-    pub(super) replays: bool,
-    /// It begins, and nothing was said in it before.
-    pub(super) begins: bool,
     /// What is another if it is granted.
     pub(super) change: Option<Change>,
     /// Where the host says what it is then, for the ledger.
@@ -41,10 +38,32 @@ pub(super) struct Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Prompt,
-    /// `session/new`, `session/load` and others that open a session.
-    Session,
+    Session(Opens),
     Permission,
     Other,
+}
+
+/// How a session is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opens {
+    /// `session/new`: nothing was said in it before.
+    Anew,
+    /// `session/load`, `session/resume`: what was said in it may be said again.
+    Again,
+    /// `session/fork`: under another id.
+    Branch,
+}
+
+impl Opens {
+    /// What a method opens, if it does.
+    pub(super) fn read(method: &str) -> Option<Self> {
+        Some(match method {
+            "session/new" => Self::Anew,
+            "session/load" | "session/resume" => Self::Again,
+            "session/fork" => Self::Branch,
+            _ => return None,
+        })
+    }
 }
 
 impl Question {
@@ -54,8 +73,6 @@ impl Question {
             at: 0,
             session: String::new(),
             cwd: String::new(),
-            replays: false,
-            begins: false,
             change: None,
             kept: Kept::NONE,
             call: String::new(),
@@ -96,7 +113,7 @@ impl Asked {
 
     /// Whether a session is opened whose turns are said again.
     pub(super) fn replays(&self) -> bool {
-        self.0.iter().any(|(_, question)| question.replays)
+        self.0.iter().any(|(_, question)| question.method == Method::Session(Opens::Again))
     }
 }
 
@@ -119,9 +136,8 @@ impl Decoder {
         }
         let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
         let change = question.as_ref().and_then(|question| question.change.clone());
-        let begins = question.as_ref().is_some_and(|question| question.begins);
-        let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
-        let replayed = replays && self.turn.replayed;
+        let (method, cwd) = question.map_or((None, String::new()), |question| (Some(question.method), question.cwd));
+        let replayed = method == Some(Method::Session(Opens::Again)) && self.turn.replayed;
         if replayed {
             self.tell_calls(&cx, sink);
             self.end_replayed(&cx, sink);
@@ -136,9 +152,12 @@ impl Decoder {
                 self.prompt_answer(line, sink);
             }
             // One that is loaded need not say more than that.
-            Some(Method::Session) if replays && result.is_some_and(Raw::is_null) => self.opened(line, cwd, replayed, sink),
-            Some(Method::Session) | None if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) => {
-                if let Some(id) = result.and_then(|result| result.get("sessionId")?.string()).filter(|_| begins) {
+            Some(Method::Session(Opens::Again)) if result.is_some_and(Raw::is_null) => self.opened(line, cwd, replayed, sink),
+            Some(Method::Session(_)) | None
+                if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) =>
+            {
+                let named = result.and_then(|result| result.get("sessionId")?.string());
+                if let (Some(Method::Session(Opens::Anew)), Some(id)) = (method, named) {
                     id.as_escaped().clone_into(&mut self.begun);
                 }
                 self.opened(line, cwd, replayed, sink);

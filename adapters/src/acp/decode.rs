@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use super::answers::{Asked, Method, Question};
+use super::answers::{Asked, Method, Opens, Question};
 use super::calls::Calls;
 use super::facts::{Known, declared};
 use super::fields::knows;
@@ -387,21 +387,19 @@ impl Decoder {
             None => self.origin(&cx),
         };
         let name = method.unescape();
-        let opens = matches!(&*name, "session/new" | "session/load" | "session/resume" | "session/fork");
-        let mut question = Question::of(if opens && by_host { Method::Session } else { Method::Other });
+        let opens = Opens::read(&name).filter(|_| by_host);
+        let mut question = Question::of(opens.map_or(Method::Other, Method::Session));
         origin.session.unwrap_or_default().as_escaped().clone_into(&mut question.session);
-        question.begins = name == "session/new";
-        question.replays = matches!(&*name, "session/load" | "session/resume");
-        if let Some(cwd) = line.params.get("cwd").and_then(Raw::string).filter(|_| opens && by_host) {
+        if let Some(cwd) = line.params.get("cwd").and_then(Raw::string).filter(|_| opens.is_some()) {
             cwd.as_escaped().clone_into(&mut question.cwd);
         }
         if by_host {
             question.change = self.facts.change(&name, &line);
-            if opens {
+            if opens.is_some() {
                 self.facts.agents = declared(&line);
             }
         }
-        if let Some(trace) = cx.trace.filter(|_| opens) {
+        if let Some(trace) = cx.trace.filter(|_| opens.is_some()) {
             trace.merged("the folder is told with the session, when it is open");
         }
         self.keep_change(&line, &mut question);

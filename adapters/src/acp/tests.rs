@@ -1,6 +1,5 @@
 //! The protocol's messages, read and written.
 
-use super::VENDOR;
 use crate::testing::{kept, traced};
 
 /// The events of a log, without the header.
@@ -19,11 +18,6 @@ fn has(events: &[String], words: &[&str]) -> usize {
 
 const PROMPT: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}"#;
 const ASKS: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","kind":"execute","title":"ls"},"options":[{"optionId":"x","name":"No","kind":"reject_once"}]}}"#;
-
-#[test]
-fn fields_are_sorted() {
-    assert!(VENDOR.fields.is_sorted_by(|(one, _), (other, _)| one < other));
-}
 
 /// Both sides have asked under one id: bare answers are told apart by what they say, and by who asked last.
 #[test]

@@ -1,5 +1,7 @@
 //! Members that only this protocol's events have.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("activityType", "ACTIVITY_SNAPSHOT, ACTIVITY_DELTA: what kind of activity it is"),
@@ -43,7 +45,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("value", "CUSTOM: what it says"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

@@ -1,6 +1,5 @@
 //! What is read and written.
 
-use super::VENDOR;
 use crate::testing::{converted, damage, golden, traced};
 
 /// The lines of a log of this type.
@@ -11,11 +10,6 @@ fn of<'l>(log: &'l str, word: &str) -> Vec<&'l str> {
 
 fn has(log: &str, words: &[&str]) -> usize {
     log.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
-}
-
-#[test]
-fn fields_are_sorted() {
-    assert!(VENDOR.fields.is_sorted_by(|(one, _), (other, _)| one < other));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Members that only ATIF has.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("completion_token_ids", "metrics: the tokens that the model wrote"),
@@ -24,7 +26,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("trajectory_id", "of the trajectory, beside the session's id"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

@@ -1,5 +1,7 @@
 //! The members of Claude Code's lines that have a name and a meaning.
 
+use crate::names::Names;
+
 /// Every member that Claude Code 2.1 writes or reads, and what it means; sorted by name. What is not here is unknown: it is kept,
 /// and told to the ledger.
 ///
@@ -319,60 +321,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("workflow_name", "the workflow that a task runs"),
 ];
 
-const SLOTS: usize = 2048;
-
-/// For each hash the number of its name in [`KNOWN`], counted from 1; 0 for none. Names with the same hash stand behind each other.
-static TABLE: [u16; SLOTS] = table();
+static NAMES: Names = Names::of(KNOWN);
 
 /// Whether docs/claude.md names a member.
 #[inline]
 pub(crate) fn knows(name: &str) -> bool {
-    let mut slot = hash(name.as_bytes());
-    loop {
-        match TABLE[slot] {
-            0 => return false,
-            n if KNOWN[usize::from(n) - 1].0 == name => return true,
-            _ => slot = (slot + 1) % SLOTS,
-        }
-    }
-}
-
-const fn hash(name: &[u8]) -> usize {
-    let len = name.len();
-    if len == 0 {
-        return 0;
-    }
-    let (first, middle, last) = (name[0] as usize, name[len / 2] as usize, name[len - 1] as usize);
-    let third = name[len / 3] as usize;
-    (len.wrapping_mul(0x9e5) ^ first.wrapping_mul(0x1f3) ^ middle.wrapping_mul(0x6d1) ^ last.wrapping_mul(0x2c7) ^ third.wrapping_mul(0x3b)) % SLOTS
-}
-
-const fn table() -> [u16; SLOTS] {
-    let mut table = [0; SLOTS];
-    let mut n = 0;
-    while n < KNOWN.len() {
-        let mut slot = hash(KNOWN[n].0.as_bytes());
-        while table[slot] != 0 {
-            slot = (slot + 1) % SLOTS;
-        }
-        n += 1;
-        table[slot] = n as u16;
-    }
-    table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_sorted_and_found() {
-        assert!(
-            KNOWN.windows(2).all(|pair| pair[0].0 < pair[1].0),
-            "{:?}",
-            KNOWN.windows(2).find(|pair| pair[0].0 >= pair[1].0)
-        );
-        assert!(KNOWN.iter().all(|(name, meaning)| knows(name) && !meaning.is_empty()));
-        assert!(!["", "zz", "uuidx", "Type", "max_retriez"].into_iter().any(knows));
-    }
+    NAMES.has(name)
 }

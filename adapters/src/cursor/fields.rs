@@ -1,5 +1,7 @@
 //! The members of Cursor's lines that the model has no place for.
 
+use crate::names::Names;
+
 /// Name and meaning, sorted by name. Members with a place in the model (`cwd`, `model`, `result`, `usage` …) are not here.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("attempt", "connection, retry: which attempt this is, from 1"),
@@ -24,20 +26,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("toolCallId", "tool_call: the call's id again, as in call_id"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether Cursor's page names a member.
-pub(super) fn is_known(name: &str) -> bool {
-    // Most lengths differ, which makes this quicker than a search that halves.
-    KNOWN.iter().any(|(known, _)| *known == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_sorted() {
-        assert!(KNOWN.is_sorted_by_key(|(name, _)| name));
-        assert!(KNOWN.iter().all(|(name, _)| is_known(name)));
-        assert!(!is_known("zz"));
-    }
+pub(super) fn knows(name: &str) -> bool {
+    NAMES.has(name)
 }

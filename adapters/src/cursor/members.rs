@@ -3,7 +3,7 @@
 use bumpalo::collections::Vec as ArenaVec;
 
 use super::content::Found;
-use super::fields::is_known;
+use super::fields::knows;
 use crate::codec::Cx;
 use crate::event::{At, Field};
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
@@ -154,7 +154,7 @@ impl<'a> Members<'a> {
             at,
             key: member.key,
             value: member.value,
-            known: is_known(member.name),
+            known: knows(member.name),
         }));
     }
 

@@ -34,7 +34,11 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("x_groq", "Groq's request id and usage"),
 ];
 
+use crate::names::Names;
+
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

@@ -2,7 +2,7 @@
 
 use bumpalo::collections::Vec as ArenaVec;
 
-use super::fields::is_known;
+use super::fields::knows;
 use crate::chat::{FieldList, Members, inner};
 use crate::codec::Cx;
 use crate::event::{At, Fields, Notice, ResultStatus, Terminal, Topic};
@@ -133,7 +133,7 @@ pub(super) fn annotation<'a>(mut members: Members<'a>, raw: Raw<'a>, n: u32, cx:
     let mut fields = FieldList::new_in(cx.arena);
     // An event of its own stands in a line of its own when it is written.
     let n = if matches!(kind, AnnotationKind::Thought { .. }) { n } else { 0 };
-    members.pour(At::Block(n), is_known, &mut fields);
+    members.pour(At::Block(n), knows, &mut fields);
     Annotation {
         kind,
         fields: fields.into_bump_slice(),

@@ -2,7 +2,7 @@
 
 use super::annotations::{Annotation, AnnotationKind, Annotations};
 use super::chunk::Round;
-use super::fields::is_known;
+use super::fields::knows;
 use super::line::{End, Line, outcome_of};
 use super::metadata;
 use super::teller::Teller;
@@ -48,7 +48,7 @@ impl Decode for Decoder {
         }
         let mut at = Cursor::new(text);
         let mut notes = Annotations::new(cx);
-        let reader = Reader { cx, knows: is_known };
+        let reader = Reader { cx, knows };
         let envelope = reader.envelope(&mut at, &mut |at| notes.read(at, cx))?;
         let used = at.position();
         let line = &text[..used];
@@ -144,7 +144,7 @@ impl Decoder {
             "control_response" if self.is_for_agent(&members) => {
                 let mut fields = FieldList::new_in(cx.arena);
                 let input = side::response(&mut members, &mut fields, cx)?;
-                members.pour(At::Line, is_known, &mut fields);
+                members.pour(At::Line, knows, &mut fields);
                 Input {
                     origin: Origin::default(),
                     kind: InputKind::Response(cx.keep(input)),

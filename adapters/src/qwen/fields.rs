@@ -1,5 +1,7 @@
 //! The members of the RFC's lines that the model has no place for.
 
+use crate::names::Names;
+
 /// Name and meaning, sorted by name. Members with a place in the model (`session_id`, `status`, `suggestions` …) are not here.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
@@ -72,19 +74,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("user", "plain request: OpenAI's name of the end user"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the RFC's page, or OpenAI's on which it builds, names a member.
-pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.binary_search_by_key(&name, |(known, _)| known).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_sorted() {
-        assert!(KNOWN.is_sorted_by_key(|(name, _)| name));
-        assert!(KNOWN.iter().all(|(name, _)| is_known(name)));
-        assert!(!is_known("zz"));
-    }
+pub(super) fn knows(name: &str) -> bool {
+    NAMES.has(name)
 }

@@ -1,6 +1,6 @@
 //! Reading what the host writes: Chat Requests, plain `{model,messages}` requests, side requests, control lines.
 
-use super::fields::is_known;
+use super::fields::knows;
 use super::side;
 use crate::chat::{FieldList, Members, inner};
 use crate::codec::Cx;
@@ -43,9 +43,9 @@ pub(super) fn chat_request<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<
         request.parts = input.shaped("parts", Shape::Array, cx);
         request.command = input.take("command", cx);
         request.tool_call = request.tool_call.or_else(|| input.text("tool_call_id", cx));
-        input.pour(At::Part("/input"), is_known, &mut fields);
+        input.pour(At::Part("/input"), knows, &mut fields);
     }
-    members.pour(At::Line, is_known, &mut fields);
+    members.pour(At::Line, knows, &mut fields);
     Ok(Input {
         origin,
         kind: InputKind::Chat(cx.keep(request)),
@@ -80,7 +80,7 @@ pub(super) fn side_request<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>
         },
     };
     let mut fields = FieldList::new_in(cx.arena);
-    members.pour(At::Line, is_known, &mut fields);
+    members.pour(At::Line, knows, &mut fields);
     Ok(Input {
         origin,
         kind,

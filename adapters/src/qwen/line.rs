@@ -1,7 +1,7 @@
 //! One chat object of the RFC, opened, and what the end of a reply says.
 
 use super::annotations::{AnnotationKind, Annotations};
-use super::fields::is_known;
+use super::fields::knows;
 use super::metadata::Meta;
 use crate::chat::{Choice, Envelope, FieldList, Form, Members, inner};
 use crate::codec::Cx;
@@ -66,7 +66,7 @@ impl<'a> Line<'a> {
     /// The fields of the line so far, and everything at its top that nobody has taken.
     pub(super) fn take_fields(&mut self, cx: &Cx<'a>) -> FieldList<'a> {
         let mut fields = std::mem::replace(&mut self.envelope.fields, FieldList::new_in(cx.arena));
-        std::mem::replace(&mut self.envelope.rest, Members::new(cx)).pour(At::Line, is_known, &mut fields);
+        std::mem::replace(&mut self.envelope.rest, Members::new(cx)).pour(At::Line, knows, &mut fields);
         for (n, annotation) in self.notes.list.iter().enumerate() {
             if let AnnotationKind::Other(raw) = annotation.kind {
                 let known = raw.get("type").and_then(inner).is_some_and(|t| t.is("url_citation"));

@@ -1,7 +1,7 @@
 //! Reading `metadata`, and the receipt that may stand in `system_fingerprint` instead: the receipt, the summary of a turn, the
 //! error of a reply.
 
-use super::fields::is_known;
+use super::fields::knows;
 use super::line::outcome_of;
 use crate::chat::{Envelope, FieldList, Members, inner, plain};
 use crate::codec::Cx;
@@ -161,14 +161,14 @@ impl<'a> Meta<'a> {
 
     /// What is left, while the line is still looked at.
     pub(super) fn pour_copy(&self, into: &mut FieldList<'a>) {
-        self.members.copy(self.place, is_known, into);
+        self.members.copy(self.place, knows, into);
     }
 
     /// What is left.
     pub(super) fn pour(&mut self, into: &mut FieldList<'a>) {
         let bump = into.bump();
         let cx = Cx { arena: bump, trace: None };
-        std::mem::replace(&mut self.members, Members::new(&cx)).pour(self.place, is_known, into);
+        std::mem::replace(&mut self.members, Members::new(&cx)).pour(self.place, knows, into);
     }
 }
 

@@ -2,7 +2,7 @@
 //! channel, errors.
 
 use super::annotations::notice;
-use super::fields::is_known;
+use super::fields::knows;
 use crate::chat::{FieldList, Members, inner};
 use crate::codec::Cx;
 use crate::event::{At, CancelResult, CommandResult, ControlKind, Event, Fatal, Heartbeat, HintResult, Kind, Origin, Permission, Request, Response};
@@ -57,7 +57,7 @@ pub(super) fn event<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>) -> Re
         turn: members.text("prompt_id", cx),
         ..Origin::default()
     };
-    members.pour(At::Line, is_known, &mut fields);
+    members.pour(At::Line, knows, &mut fields);
     Ok(Some(Event {
         origin,
         kind,
@@ -77,7 +77,7 @@ pub(super) fn fatal<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Event<'
                 param: error.take("param", cx),
                 code: error.take("code", cx),
             };
-            error.pour(At::Part("/error"), is_known, &mut fields);
+            error.pour(At::Part("/error"), knows, &mut fields);
             fatal
         }
         None => Fatal {
@@ -89,7 +89,7 @@ pub(super) fn fatal<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Event<'
         session: members.text("session_id", cx),
         ..Origin::default()
     };
-    members.pour(At::Line, is_known, &mut fields);
+    members.pour(At::Line, knows, &mut fields);
     Ok(Event {
         origin,
         kind: Kind::Fatal(cx.keep(fatal)),
@@ -140,7 +140,7 @@ pub(super) fn asked<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Asked<'
     members.word("type", cx);
     let mut inside = match nested {
         Some(inside) => {
-            members.pour(At::Line, is_known, &mut fields);
+            members.pour(At::Line, knows, &mut fields);
             inside
         }
         None => members,
@@ -154,7 +154,7 @@ pub(super) fn asked<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Asked<'
     } else {
         None
     };
-    inside.pour(At::Part("/request"), is_known, &mut fields);
+    inside.pour(At::Part("/request"), knows, &mut fields);
     Ok(Asked {
         origin,
         request: Request {
@@ -181,7 +181,7 @@ fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<
     let mut call = inside.text("tool_use_id", cx);
     if let Some(mut metadata) = inside.shaped("metadata", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)) {
         call = metadata.text("tool_call_id", cx).or(call);
-        metadata.pour(At::Part("/request/metadata"), is_known, fields);
+        metadata.pour(At::Part("/request/metadata"), knows, fields);
     }
     let Some(mut tool) = inside.shaped("tool", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)) else {
         let name = inside.text("tool_name", cx).ok_or(missing("request/tool_name"))?;
@@ -194,7 +194,7 @@ fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<
     };
     let name = tool.text("name", cx).ok_or(missing("request/tool/name"))?;
     let input = tool.take("arguments", cx);
-    tool.pour(At::Part("/request/tool"), is_known, fields);
+    tool.pour(At::Part("/request/tool"), knows, fields);
     Ok(Permission {
         name,
         call,
@@ -227,7 +227,7 @@ pub(super) fn response<'a>(members: &mut Members<'a>, fields: &mut FieldList<'a>
         .or_else(|| inside.take("response", cx))
         .map(|body| allowed(body, cx));
     let error = inside.take("error", cx);
-    inside.pour(At::Part("/response"), is_known, fields);
+    inside.pour(At::Part("/response"), knows, fields);
     Ok(Response {
         id,
         ok: !subtype.is("error"),

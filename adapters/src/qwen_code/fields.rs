@@ -1,6 +1,8 @@
 //! The members that only Qwen Code knows: they ride in an event's fields, are written back within the dialect, and have no
 //! place in another one.
 
+use crate::names::Names;
+
 /// Name and meaning, sorted by name (docs/qwen-code.md).
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("agents", "init request: the subagents that the host defines"),
@@ -59,17 +61,9 @@ pub(super) const SUBAGENT_END: &[&str] = &[
     "permission_denials",
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the dialect's page names a member.
 pub(super) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::KNOWN;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(KNOWN.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    }
+    NAMES.has(name)
 }

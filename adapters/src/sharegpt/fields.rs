@@ -1,5 +1,7 @@
 //! Members that only ShareGPT has.
 
+use crate::names::Names;
+
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("audios", "of the whole: the sounds that stand for `<audio>`, by their paths"),
@@ -12,7 +14,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("weight", "whether it is learned from, 0 or 1"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(crate) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+    NAMES.has(name)
 }

@@ -1,5 +1,7 @@
 //! The members that only a transcript has.
 
+use crate::names::Names;
+
 /// Members of a transcript's lines that the streams do not have, and what they mean; sorted by name. From recordings of CLI 2.1.329 and
 /// its older files.
 pub(super) const KNOWN: &[(&str, &str)] = &[
@@ -103,19 +105,9 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("version", "the program's version"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether docs/claude.md names a member.
 pub(super) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by_key(&name, |(known, _)| known).is_ok() || crate::claude::fields::knows(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_sorted_and_found() {
-        assert!(KNOWN.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(KNOWN.iter().all(|(name, meaning)| knows(name) && !meaning.is_empty()));
-        assert!(knows("uuid") && !knows("uuidx"));
-    }
+    NAMES.has(name) || crate::claude::fields::knows(name)
 }

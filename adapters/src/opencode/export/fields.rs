@@ -1,5 +1,6 @@
 //! Members that only exported sessions have.
 
+use crate::names::Names;
 use crate::opencode::fields;
 
 /// They ride in the events' fields; sorted by name.
@@ -35,7 +36,9 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("workspaceID", "of a session: in which workspace it is"),
 ];
 
+static NAMES: Names = Names::of(KNOWN);
+
 /// Whether the page names a member.
 pub(super) fn knows(name: &str) -> bool {
-    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok() || fields::knows(name)
+    NAMES.has(name) || fields::knows(name)
 }

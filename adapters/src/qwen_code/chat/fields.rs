@@ -36,13 +36,3 @@ static NAMES: Names = Names::of(KNOWN);
 pub(super) fn knows(name: &str) -> bool {
     NAMES.has(name)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(KNOWN.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    }
-}
