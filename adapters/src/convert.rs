@@ -1,6 +1,7 @@
 //! Reading one dialect and writing another: decode, assemble, encode, and keep the ledger.
 
 mod aside;
+mod auto;
 mod core;
 mod document;
 mod options;
@@ -8,6 +9,7 @@ mod pipe;
 pub(crate) mod sessions;
 mod stored;
 
+pub use auto::AutoConverter;
 use core::Core;
 pub use core::Silent;
 pub use options::{Anew, Options, ToolNames};

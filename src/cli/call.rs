@@ -3,8 +3,7 @@
 
 use std::ffi::OsString;
 
-use agentglot_adapters::convert::Options;
-use agentglot_adapters::raw::codec::Format;
+use agentglot_adapters::convert::{AutoConverter, Options};
 use clap::{Args, Parser};
 
 use super::{high, views};
@@ -67,13 +66,14 @@ impl Call {
         Ok(work)
     }
 
-    /// How `convert` would convert a log, and what the log is written in if that is named.
+    /// `convert` of a log that is fed, and found out if the options do not name what it is written in. `change` has the last word on them.
     ///
     /// # Errors
     /// When the options make no sense.
-    pub fn options(&self) -> Result<(Option<Format>, Options), Failure> {
-        let work = high::convert(self.typed()?)?;
-        Ok((work.from, work.options))
+    pub fn converter(&self, change: impl FnOnce(&mut Options)) -> Result<AutoConverter, Failure> {
+        let mut work = high::convert(self.typed()?)?;
+        change(&mut work.options);
+        Ok(AutoConverter::new(work.from, work.options))
     }
 
     /// `check`.

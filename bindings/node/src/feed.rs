@@ -3,13 +3,15 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 
+use agentglot::adapters::convert::{AutoConverter, Converter};
 use agentglot::adapters::{Dialect, Json};
-use agentglot::io::{Console, READ, Source};
+use agentglot::cli::call::Call;
+use agentglot::io::{Console, Memory, READ, Source};
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi_derive::napi;
 
+use crate::as_one::AsOne;
 use crate::fault::{Fault, Made, Work, aside, damage};
-use crate::machine::Machine;
 use crate::work::{input, words};
 
 enum Origin {
@@ -21,7 +23,7 @@ enum Origin {
 
 struct Feeding {
     name: String,
-    machine: Machine,
+    converter: AsOne<AutoConverter>,
     from: Origin,
     /// Events are wanted, as a JSON array, and not lines.
     events: bool,
@@ -37,11 +39,12 @@ impl Feeding {
     fn made(&mut self, piece: Option<&[u8]>) -> Result<Made, Fault> {
         let mut out = Vec::new();
         let made = match piece {
-            Some(piece) => self.machine.feed(piece, &mut out),
-            None => self.machine.finish(&mut out),
+            Some(piece) => self.converter.0.feed(piece, &mut out),
+            None => self.converter.0.finish(&mut out),
         };
         made.map_err(|unclear| Fault::unclear(&self.name, &unclear))?;
-        let damage = damage(&self.name, &self.machine.take_damage());
+        let found = self.look(Converter::take_damage).unwrap_or_default();
+        let damage = damage(&self.name, &found);
         let (bytes, text) = if self.events {
             (None, Some(self.array(&out)))
         } else {
@@ -55,10 +58,15 @@ impl Feeding {
         })
     }
 
+    /// Looks at the conversion, if it has begun.
+    fn look<T>(&mut self, look: impl FnOnce(&mut Converter) -> T) -> Option<T> {
+        self.converter.0.converter_mut().map(look)
+    }
+
     /// The lines as one JSON array, which is parsed at once.
     fn array(&self, lines: &[u8]) -> String {
         // A log of events is copied, line by line, whatever stands in it.
-        let copied = self.machine.from().is_some_and(|from| from.dialect == Dialect::CANONICAL);
+        let copied = self.converter.0.from().is_some_and(|from| from.dialect == Dialect::CANONICAL);
         let mut array = String::with_capacity(lines.len() + 2);
         array.push('[');
         for line in String::from_utf8_lossy(lines).split('\n') {
@@ -116,9 +124,8 @@ impl Feeder {
         })
     }
 
-    fn look<T>(&self, look: impl FnOnce(&mut Machine) -> T) -> Option<T> {
-        let mut feeding = self.feeding.try_lock().ok()?;
-        feeding.as_mut().map(|feeding| look(&mut feeding.machine))
+    fn look<T>(&self, look: impl FnOnce(&mut Feeding) -> Option<T>) -> Option<T> {
+        look(self.feeding.try_lock().ok()?.as_mut()?)
     }
 }
 
@@ -144,15 +151,24 @@ impl Feeder {
         let input = (path.is_some() || memory.is_some()).then(|| input(&name, path, memory.as_ref()));
         let feeding = Arc::clone(&self.feeding);
         aside(move || {
-            let machine = Machine::new(words(args))?.with(|options| {
+            let call = Call {
+                args: words(args),
+                memory: Some(Memory::new("-", "")),
+            };
+            let converter = AsOne(call.converter(|options| {
                 options.keep_spelling &= !events;
                 options.ledger = ledger.then(|| name.clone());
-            });
+            })?);
             let from = match input {
                 Some(input) => Origin::Reader(Box::new(Source::open(&input, &Console::silent())?.into_reader())),
                 None => Origin::Caller,
             };
-            let begun = Feeding { name, machine, from, events };
+            let begun = Feeding {
+                name,
+                converter,
+                from,
+                events,
+            };
             *feeding.lock().map_err(|_| Fault::usage("the conversion has failed"))? = Some(begun);
             Ok(Made::default())
         })
@@ -180,19 +196,19 @@ impl Feeder {
     /// Lines of the ledger that were written since the last call.
     #[napi]
     pub fn take_ledger(&self) -> String {
-        self.look(Machine::take_ledger).unwrap_or_default()
+        self.look(|feeding| feeding.look(Converter::take_ledger)).unwrap_or_default()
     }
 
     /// What is read, if that is known by now.
     #[napi(getter)]
     pub fn format(&self) -> Option<String> {
-        self.look(|machine| machine.from().map(|from| from.to_string())).flatten()
+        self.look(|feeding| feeding.converter.0.from()).map(|from| from.to_string())
     }
 
     /// Lines read.
     #[napi(getter)]
     pub fn lines(&self) -> Option<i64> {
-        self.look(|machine| i64::try_from(machine.lines()).ok()).flatten()
+        self.look(|feeding| i64::try_from(feeding.look(|converter| converter.lines()).unwrap_or(0)).ok())
     }
 
     /// Lets go of everything.

@@ -8,6 +8,5 @@
 mod as_one;
 mod fault;
 mod feed;
-mod machine;
 mod turns;
 mod work;

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use agentglot::adapters::convert::Damage;
+use agentglot::adapters::convert::{AutoConverter, Damage};
 use agentglot::adapters::detect::Unclear;
 use agentglot::adapters::{Dialect, Json};
 use agentglot::io::{Console, Input, READ, Source};
@@ -16,9 +16,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyType};
 
-use crate::errors;
+use crate::as_one::AsOne;
 use crate::event::Event;
-use crate::machine::Machine;
+use crate::{errors, fed};
 
 /// Where the bytes of a log come from.
 enum Bytes {
@@ -32,7 +32,7 @@ enum Bytes {
 
 struct Reading {
     from: Bytes,
-    machine: Machine,
+    converter: AsOne<AutoConverter>,
     room: Vec<u8>,
     /// Lines of events, and how many bytes of them have been handed out.
     batch: Vec<u8>,
@@ -79,11 +79,13 @@ impl Reading {
         self.at = 0;
         let made = if piece.is_empty() {
             self.from = Bytes::Over;
-            self.machine.finish(&mut self.batch)
+            self.converter.0.finish(&mut self.batch)
         } else {
-            self.machine.feed(piece, &mut self.batch)
+            self.converter.0.feed(piece, &mut self.batch)
         };
-        self.damage.append(&mut self.machine.take_damage());
+        if let Some(converter) = self.converter.0.converter_mut() {
+            self.damage.append(&mut converter.take_damage());
+        }
         self.damage.reverse();
         match made {
             Ok(()) => Step::More,
@@ -121,7 +123,7 @@ impl Events {
         memory: Option<PyBackedBytes>,
         pieces: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let machine = Machine::new(py, args)?.with(|options| options.keep_spelling = false);
+        let converter = fed::converter(py, args, |options| options.keep_spelling = false)?;
         let from = match (path, memory, pieces) {
             (Some(path), _, _) => {
                 let opened = errors::free(py, || Source::open(&Input::File(path), &Console::silent()))?;
@@ -135,7 +137,7 @@ impl Events {
             name,
             reading: Mutex::new(Reading {
                 from,
-                machine,
+                converter,
                 room: Vec::new(),
                 batch: Vec::new(),
                 at: 0,
@@ -157,7 +159,7 @@ impl Events {
                     return Err(PyValueError::new_err("the events are being read already"));
                 };
                 // A log of events is copied, line by line, whatever stands in it.
-                let copied = reading.machine.from().is_some_and(|from| from.dialect == Dialect::CANONICAL);
+                let copied = reading.converter.0.from().is_some_and(|from| from.dialect == Dialect::CANONICAL);
                 while let Some(line) = reading.line() {
                     if let Some(event) = event(py, line, copied)? {
                         return Ok(Some(event));
@@ -196,7 +198,7 @@ impl Events {
     #[getter]
     fn format(&self) -> Option<String> {
         let reading = self.reading.try_lock().ok()?;
-        reading.machine.from().map(|format| format.to_string())
+        reading.converter.0.from().map(|format| format.to_string())
     }
 
     /// Reads no more, and lets go of the file.

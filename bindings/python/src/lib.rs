@@ -7,7 +7,7 @@ mod convert;
 mod errors;
 mod event;
 mod events;
-mod machine;
+mod fed;
 mod sessions;
 mod work;
 
