@@ -27,7 +27,10 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
 
 /// What a line says for a rollout file.
 fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
-    if !line.has_all(&["timestamp", "payload"]) {
+    if !line.has("payload") {
+        return bare(line);
+    }
+    if !line.has("timestamp") {
         return None;
     }
     match line.kind {
@@ -36,6 +39,20 @@ fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
         "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" => Some((STRONG, "a line of a rollout file")),
         _ => None,
     }
+}
+
+/// The same for one of the time before there were payloads.
+fn bare(line: &Opened<'_>) -> Option<(u32, &'static str)> {
+    let part = || line.get("content")?.elements().next()?.get("type");
+    Some(match line.kind {
+        "" if line.has_all(&["id", "timestamp", "instructions"]) => (PROOF, "the header of an older rollout file"),
+        "" if line.word("record_type") == "state" => (STRONG, "record_type state"),
+        "message" if part().is_some_and(|kind| matches!(word(kind), "input_text" | "output_text")) => (STRONG, "a message of the Responses API"),
+        "function_call" if line.has_all(&["call_id", "arguments"]) => (STRONG, "a call of the Responses API"),
+        "function_call_output" if line.has_all(&["call_id", "output"]) => (STRONG, "an output of the Responses API"),
+        "reasoning" if line.has("summary") => (STRONG, "reasoning of the Responses API"),
+        _ => return None,
+    })
 }
 
 /// What a message says for the app-server: JSON-RPC that does not say so, with methods that nobody else has.

@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
-use super::tools::{in_exec, lose_others};
+use super::tools::{in_exec, lose_others, whole_paths};
 use crate::codec::Dialect;
 use crate::event::{
     Block, Content, Count, DetailShape, Event, Fatal, Kind, Media, Notice, Outcome, Reply, ResultStatus, Scope, ToolCall, ToolResult, Topic, Usage,
@@ -191,7 +191,11 @@ impl Encoder {
     fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
         let arena = Bump::new();
         if let Some((name, input)) = self.in_own_words(call, &arena) {
-            [call.name.as_escaped(), call.input.as_str()].iter().for_each(|part| out.used(part));
+            out.used(call.name.as_escaped());
+            // How a patch changes files has no place.
+            if !call.name.is("apply_patch") {
+                out.used(call.input.as_str());
+            }
             if let Some(why) = call.input.get("explanation") {
                 out.lost(why.as_str(), None, "why the plan changes has no place in exec");
             }
@@ -483,25 +487,6 @@ impl Encoder {
         fail(fatal.message, out);
         self.turn.failed = true;
     }
-}
-
-/// The arguments of files that change, with paths from the root on: the model says them from the working folder on.
-fn whole_paths<'a>(input: Raw<'a>, cwd: &str, arena: &'a Bump) -> Raw<'a> {
-    let Some(changes) = input.get("changes").filter(|_| !cwd.is_empty()) else {
-        return input;
-    };
-    let mut text = String::from("{\"changes\":[");
-    for change in changes.elements() {
-        let (Some(path), Some(kind)) = (change.get("path").and_then(Raw::string), change.get("kind")) else {
-            return input;
-        };
-        let path = path.as_escaped();
-        let folder = if path.starts_with('/') { String::new() } else { format!("{cwd}/") };
-        let comma = if text.ends_with('[') { "" } else { "," };
-        text.push_str(&format!("{comma}{{\"path\":\"{folder}{path}\",\"kind\":{}}}", kind.as_str()));
-    }
-    text.push_str("]}");
-    Raw::trusted(arena.alloc_str(&text))
 }
 
 /// The body of a JSON string that holds the answer, where it has the form that the host asked for.

@@ -183,11 +183,15 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
         }
     }
     if options.tools == ToolNames::Verbatim {
-        // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole, or to have some that are.
+        // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole, or to have some that are,
+        // or that go over in other words.
         let dropped = |line: u64| {
-            let whole =
-                |e: &Entry| (e.pointer.is_empty() || e.pointer.ends_with("/arguments")) && e.fate == "dropped" && e.first <= line && line <= e.last;
-            entries.iter().any(whole)
+            let told = |e: &Entry| match e.fate.as_str() {
+                "dropped" => e.pointer.is_empty() || e.pointer.ends_with("/arguments"),
+                "renamed" => e.pointer.ends_with("/arguments"),
+                _ => false,
+            };
+            entries.iter().any(|e| e.first <= line && line <= e.last && told(e))
         };
         let lines = (1u64..).zip(input.split_inclusive(|b| *b == b'\n'));
         let heard: Vec<&[u8]> = lines.filter(|(number, _)| !dropped(*number)).map(|(_, line)| line).collect();

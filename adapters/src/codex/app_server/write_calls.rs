@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use super::calls::TOOLS;
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::tools::{canonical, lose_others, plan_of};
+use crate::codex::tools::{canonical, lose_others, plan_of, whole_paths};
 use crate::event::{Content, Event, ResultStatus, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str};
@@ -30,10 +30,18 @@ impl Encoder {
             self.turn.calls.add(call.id.as_escaped(), (String::new(), String::new()));
             return;
         }
-        let (name, input) = made.unwrap_or((call.name, call.input));
+        let (name, mut input) = made.unwrap_or((call.name, call.input));
         if name.as_escaped() != call.name.as_escaped() || input.as_str() != call.input.as_str() {
-            out.used(call.name.as_escaped());
             out.used(call.input.as_str());
+        }
+        if let Some(patch) = call
+            .input
+            .get("input")
+            .and_then(Raw::string)
+            .filter(|_| call.name.is("apply_patch") && made.is_some())
+        {
+            input = whole_paths(input, self.cwd.as_deref().unwrap_or_default(), &arena);
+            out.renamed(patch.as_escaped(), "a patch becomes the changes of each file");
         }
         out.used(call.name.as_escaped());
         out.used(call.id.as_escaped());

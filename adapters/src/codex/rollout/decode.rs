@@ -11,7 +11,7 @@ use crate::event::{
 use crate::json::{Error, Raw, Str};
 use crate::store::{Child, Reading, unknown};
 
-/// Reads rollout files of both generations.
+/// Reads rollout files of all generations.
 #[derive(Debug, Default)]
 pub struct Decoder {
     pub(super) kept: Reading,
@@ -57,7 +57,7 @@ impl Decode for Decoder {
         let kind = line.kind.map_or("", Str::as_escaped);
         let known = matches!(
             kind,
-            "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "response_item" | "event_msg"
+            "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "response_item" | "event_msg" | "state"
         );
         if !known {
             unknown(line.raw, self.kept.known(cx), sink);

@@ -6,13 +6,27 @@ use super::output::{Said, said};
 use crate::chat::arguments_json;
 use crate::codec::{Cx, Dialect};
 use crate::codex::items::{MCP_TOOL_CALL, object};
+use crate::codex::tools::model;
 use crate::event::{
-    Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Sink, Thinking, ToolCall,
-    ToolResult, Topic,
+    Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink, Thinking, ToolCall,
+    ToolKind, ToolResult, Topic,
 };
-use crate::json::{Error, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::tools::json::Json;
 use crate::tools::kind_of;
+
+/// The kinds of items, but for those that no version wrote without a `payload` around them.
+pub(super) const KINDS: [&str; 9] = [
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "local_shell_call",
+    "web_search_call",
+    "other",
+];
 
 /// What messages in the user's role begin with that the program writes, where it does not say so (0.80).
 const CONTEXT: [&str; 8] = [
@@ -81,6 +95,13 @@ impl Decoder {
         match &*role.unescape() {
             "assistant" if !blocks.is_empty() => self.reply(line, blocks, sink),
             "user" if is_prompt(line, blocks) => self.prompt(line, blocks, sink),
+            // Files without a folder in their first line.
+            "user" if line.is_bare() && folder(blocks).is_some() => {
+                // A copy: what else the model was told has no place.
+                let cwd = folder(blocks).map(|cwd| line.cx.text(cwd.as_escaped()));
+                let facts = line.cx.keep(Session { cwd, ..Session::default() });
+                self.tell(line, Kind::Session(facts), sink);
+            }
             // What the model has to know: written anew by each run.
             role => {
                 let name = format!("message/{role}");
@@ -269,6 +290,15 @@ fn is_prompt(line: &Line<'_>, blocks: &[Block<'_>]) -> bool {
     !blocks.is_empty() && !first.is_some_and(|text| CONTEXT.iter().any(|begins| text.starts_with(begins)))
 }
 
+/// The folder, where a message says to the model in which one it is.
+fn folder<'a>(blocks: &[Block<'a>]) -> Option<Str<'a>> {
+    let Some(Block::Text { text, .. }) = blocks.first() else { return None };
+    let about = text.as_escaped().strip_prefix("<environment_context>")?;
+    let (_, rest) = about.split_once("<cwd>").or_else(|| about.split_once("Current working directory: "))?;
+    let end = rest.find("</cwd>").or_else(|| rest.find("\\n"))?;
+    Some(Str::trusted(&rest[..end]))
+}
+
 /// The parts of a message.
 pub(super) fn blocks<'a>(list: Raw<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
     let block = |part: Raw<'a>| {
@@ -312,6 +342,14 @@ fn made<'a>(line: &Line<'a>, name: &'static str, input: Raw<'a>) -> Result<ToolC
 /// A call of a function: its arguments are a text, and an MCP server stands in its name or beside it.
 fn function<'a>(line: &Line<'a>) -> Result<ToolCall<'a>, Error> {
     let cx = &line.cx;
+    if let Some(input) = patch_by_shell(line) {
+        line.cx.took(line.need("name")?.as_escaped());
+        return Ok(ToolCall {
+            name: Str::trusted("apply_patch"),
+            kind: ToolKind::Edit,
+            ..made(line, "name", input)?
+        });
+    }
     let input = arguments_json(Some(line.need("arguments")?), cx);
     let call = made(line, "name", input)?;
     let beside = line
@@ -335,4 +373,18 @@ fn function<'a>(line: &Line<'a>) -> Result<ToolCall<'a>, Error> {
         input: made,
         ..call
     })
+}
+
+/// The arguments of the tool that takes a patch, where a shell is called with one.
+fn patch_by_shell<'a>(line: &Line<'a>) -> Option<Raw<'a>> {
+    let arguments = line.text("arguments").filter(|text| text.as_escaped().contains("apply_patch"))?;
+    line.text("name").filter(|name| name.is("shell"))?;
+    let arena = line.cx.arena;
+    let patch = model::by_shell(Cursor::new(arguments.unescape_in(arena)).raw().ok()?, arena)?;
+    let mut json = Json::new(arena);
+    json.mark('{').key("input").str(patch).mark('}');
+    let input = json.done();
+    let written = input.get("input").and_then(Raw::string)?;
+    line.cx.stands_for(written.as_escaped(), arguments.as_escaped());
+    Some(input)
 }

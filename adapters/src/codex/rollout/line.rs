@@ -23,16 +23,29 @@ impl<'a> Line<'a> {
     /// Opens it. The bytes that it takes are those of `raw`.
     pub(super) fn read(text: &'a str, cx: &Cx<'a>) -> Result<Self, Error> {
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &["payload"], cx)?;
-        let payload = members.get("payload").and_then(|payload| members.opened(payload, cx));
+        let members: &'a Members<'a> = cx.arena.alloc(Members::read_along(&mut at, &["payload"], cx)?);
+        let raw = Raw::checked(&text[..at.position()]);
+        let text = |name: &str| members.get(name).and_then(Raw::string);
+        let (kind, payload) = match members.get("payload") {
+            Some(payload) => (text("type"), members.opened(payload, cx)),
+            None => match bare(members) {
+                Some(kind) => (Some(Str::trusted(kind)), Some(members)),
+                None => (text("type"), None),
+            },
+        };
         Ok(Self {
             cx: *cx,
-            raw: Raw::checked(&text[..at.position()]),
-            kind: members.get("type").and_then(Raw::string),
+            raw,
+            kind,
             payload,
             word: payload.and_then(|payload| payload.get("type")?.string()).unwrap_or_default(),
-            time: members.get("timestamp").and_then(Raw::string).map(Time::Iso),
+            time: text("timestamp").map(Time::Iso),
         })
+    }
+
+    /// Whether nothing stands around what it says.
+    pub(super) fn is_bare(&self) -> bool {
+        self.raw.get("payload").is_none()
     }
 
     /// What kind of line it is has been understood.
@@ -81,5 +94,15 @@ impl<'a> Line<'a> {
     pub(super) fn turn(&self) -> Option<Str<'a>> {
         let beside = || self.get("internal_chat_message_metadata_passthrough")?.get("turn_id")?.string();
         self.text("turn_id").or_else(beside)
+    }
+}
+
+/// What kind of line it would be since 0.32, which puts each into a `payload`.
+fn bare(line: &Members<'_>) -> Option<&'static str> {
+    let has = |name: &str| line.get(name).is_some();
+    match line.get("type").and_then(Raw::string) {
+        Some(kind) => super::items::KINDS.contains(&kind.as_escaped()).then_some("response_item"),
+        None if has("id") && has("timestamp") && has("instructions") => Some("session_meta"),
+        None => has("record_type").then_some("state"),
     }
 }

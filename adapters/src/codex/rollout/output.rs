@@ -127,7 +127,10 @@ fn wrapped<'a>(text: Str<'a>, cx: &Cx<'a>) -> Option<(Str<'a>, Option<i64>)> {
     let object = at.raw().ok().filter(|_| at.at_end())?;
     let printed = object.get("output")?.string()?;
     let exit = object.get("metadata").and_then(|about| about.get("exit_code")?.i64());
-    cx.took(text.as_escaped());
-    cx.stands_for(printed.as_escaped(), text.as_escaped());
+    // Where nothing was printed it only says how the call ended.
+    match printed.is_empty() {
+        true => cx.took(text.as_escaped()),
+        false => cx.stands_for(printed.as_escaped(), text.as_escaped()),
+    }
     Some((printed, exit))
 }

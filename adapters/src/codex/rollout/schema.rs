@@ -18,9 +18,30 @@ pub(super) static SIDE: Side = Side {
         line::<Other>(&[("type", "world_state")]),
         line::<Other>(&[("type", "token_usage_record")]),
         line::<Other>(&[("type", "compacted")]),
+        line::<Header>(&[("instructions", "")]),
+        line::<State>(&[("record_type", "state")]),
+        line::<Message>(&[("type", "message")]),
+        line::<Reasoning>(&[("type", "reasoning")]),
+        line::<FunctionCall>(&[("type", "function_call")]),
+        line::<CallOutput>(&[("type", "function_call_output")]),
+        line::<CustomToolCall>(&[("type", "custom_tool_call")]),
+        line::<CallOutput>(&[("type", "custom_tool_call_output")]),
     ],
-    tags: &["type"],
+    tags: &["type", "record_type", "instructions"],
 };
+
+/// The first line of a file in which nothing stands around items.
+#[derive(JsonSchema)]
+struct Header {
+    /// The thread.
+    id: String,
+    timestamp: String,
+    git: Option<Object>,
+}
+
+/// A mark between items, there.
+#[derive(JsonSchema)]
+struct State {}
 
 /// Any other line.
 #[derive(JsonSchema)]

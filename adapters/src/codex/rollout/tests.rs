@@ -197,3 +197,35 @@ fn another_thread_in_one_file_is_another_session() {
     let forked = META.replace("\"id\":\"t\"", "\"id\":\"t\",\"forked_from_id\":\"u\"");
     assert_eq!(count(&events(&[&forked, &other, ASK, SAY]), "session"), 1);
 }
+
+/// A patch says what it changes in each file, whoever is called with it.
+#[test]
+fn a_patch_is_told_as_the_changes_of_its_files() {
+    const PATCH: &str = concat!(
+        "*** Begin Patch\\n*** Add File: a\\n+one\\n+two\\n*** Update File: b\\n*** Move to: c\\n@@\\n-x\\n+y\\n",
+        "*** Delete File: d\\n*** End Patch\\n"
+    );
+    let twice = PATCH.replace('\\', "\\\\");
+    let own = format!(r#"response_item {{"type":"custom_tool_call","call_id":"c","name":"apply_patch","input":"{PATCH}"}}"#);
+    let shell =
+        |words: &str| format!(r#"response_item {{"type":"function_call","call_id":"c","name":"shell","arguments":"{{\"command\":[{words}]}}"}}"#);
+    let direct = shell(&format!(r#"\"apply_patch\",\"{twice}\""#));
+    let script = shell(&format!(r#"\"bash\",\"-lc\",\"apply_patch <<'EOF'\\n{twice}EOF\\n\""#));
+    let changes = concat!(
+        r#"[{"path":"/w/a","kind":{"type":"add"},"diff":"one\ntwo\n"},"#,
+        r#"{"path":"/w/b","kind":{"type":"update","move_path":"c"},"diff":"@@\n-x\n+y\n"},"#,
+        r#"{"path":"/w/d","kind":{"type":"delete"},"diff":""}]"#
+    );
+    for call in [own, direct, script] {
+        let stored = events(&[META, ASK, &call]);
+        let shown = converted(&stored, "agentglot", "codex:app-server");
+        assert!(shown.contains(changes), "{shown}");
+        let exec = converted(&stored, "agentglot", "codex");
+        assert!(
+            exec.contains(r#""changes":[{"path":"a","kind":"add"},{"path":"b","kind":"update"},{"path":"d","kind":"delete"}]"#),
+            "{exec}"
+        );
+    }
+    let other = events(&[META, ASK, &shell(r#"\"bash\",\"-lc\",\"echo apply_patch\""#)]);
+    assert!(other.contains(r#""name":"shell""#), "{other}");
+}

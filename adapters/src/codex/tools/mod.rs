@@ -84,8 +84,11 @@ pub(super) fn lose_others(list: Option<Raw<'_>>, places: &[&str], out: &Out) {
 
 /// The call as a line of `exec` says it, which does not tell what was changed in a file.
 pub(super) fn in_exec<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let changes = call.input.get("changes").filter(|_| call.name.is(FILE_CHANGE));
-    let Some(changes) = changes else { return canonical(call, arena) };
+    let made = canonical(call, arena);
+    let (name, input) = made.unwrap_or((call.name, call.input));
+    let Some(changes) = input.get("changes").filter(|_| name.is(FILE_CHANGE)) else {
+        return made;
+    };
     let mut json = Json::new(arena);
     json.mark('{').key("changes").mark('[');
     let mut more = false;
@@ -96,7 +99,29 @@ pub(super) fn in_exec<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'
         json.item().mark('{').key("path").raw(change.get("path")?).key("kind").str(kind).mark('}');
     }
     json.mark(']').mark('}');
-    more.then(|| (call.name, json.done()))
+    (more || made.is_some()).then(|| (name, json.done()))
+}
+
+/// The arguments of files that change, with paths from the root on: the model says them from the working folder on.
+pub(super) fn whole_paths<'a>(input: Raw<'a>, cwd: &str, arena: &'a Bump) -> Raw<'a> {
+    let Some(changes) = input.get("changes").filter(|_| !cwd.is_empty()) else {
+        return input;
+    };
+    let mut json = Json::new(arena);
+    json.mark('{').key("changes").mark('[');
+    for change in changes.elements() {
+        json.item().mark('{');
+        for (name, value) in change.members() {
+            json.key(&name.unescape());
+            match value.string().filter(|path| name.is("path") && !path.as_escaped().starts_with('/')) {
+                Some(path) => json.str(Str::trusted(&format!("{cwd}/{}", path.as_escaped()))),
+                None => json.raw(value),
+            };
+        }
+        json.mark('}');
+    }
+    json.mark(']').mark('}');
+    json.done()
 }
 
 /// The steps of the call's plan, if it writes one.

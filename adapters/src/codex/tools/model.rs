@@ -172,6 +172,21 @@ fn files(patch: &str) -> Vec<(&'static str, &str, Vec<&str>)> {
     files
 }
 
+/// The patch, where a shell is called with it: the program applies it by itself.
+pub(in crate::codex) fn by_shell<'a>(input: Raw<'a>, arena: &'a Bump) -> Option<Str<'a>> {
+    let [command] = members(input, ["command"])?;
+    let words: Vec<Str<'a>> = array(command?)?.elements().map_while(Raw::string).collect();
+    if let [tool, patch] = words.as_slice() {
+        return tool.is(PATCH).then_some(*patch);
+    }
+    let [shell, flag, script] = words.as_slice() else { return None };
+    let script = plain(*script).filter(|_| shell.as_escaped().ends_with("sh") && flag.is("-lc"))?;
+    let (first, rest) = script.strip_prefix("apply_patch <<")?.split_once('\n')?;
+    let end = first.trim().trim_matches(['\'', '"']);
+    let patch = rest.trim_end().strip_suffix(end).filter(|patch| patch.ends_with('\n'))?;
+    (patch.starts_with("*** Begin Patch") && !end.is_empty()).then(|| escaped(patch, arena))
+}
+
 /// The text of a patch, if these are the arguments of the tool that takes one.
 fn text<'a>(input: Raw<'a>) -> Option<std::borrow::Cow<'a, str>> {
     let [patch] = members(input, ["input"])?;
@@ -210,14 +225,23 @@ pub(super) fn patched<'a>(input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
     })
 }
 
-/// The files that a patch changes, as a host is shown them.
+/// The files that a patch changes and how, as a host is shown them.
 pub(super) fn shown<'a>(input: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
     let text = text(input)?;
     let files = files(&text);
     let mut json = Json::new(arena);
     json.mark('{').key("changes").mark('[');
-    for (kind, path, _) in &files {
-        json.item().mark('{').key("path").plain(path).key("kind").plain(kind).mark('}');
+    for (kind, path, lines) in &files {
+        let moved = lines.first().and_then(|line| line.strip_prefix("*** Move to: "));
+        let mark = if *kind == "add" { "+" } else { "" };
+        let lines = lines.iter().skip(usize::from(moved.is_some()));
+        let diff: String = lines.map(|line| format!("{}\n", line.strip_prefix(mark).unwrap_or(line))).collect();
+        json.item().mark('{').key("path").plain(path).key("kind");
+        match moved {
+            Some(to) => json.mark('{').key("type").plain(kind).key("move_path").plain(to).mark('}'),
+            None => json.plain(kind),
+        };
+        json.key("diff").plain(&diff).mark('}');
     }
     json.mark(']').mark('}');
     (!files.is_empty()).then(|| json.done())
