@@ -51,6 +51,9 @@ impl Conversation {
     /// What sets this mode; nothing if what the agent does now comes to the same because its questions are answered for it.
     pub(super) fn mode_for(&self, mode: PermissionMode) -> Result<Option<Set>, String> {
         use PermissionMode::{AcceptEdits, Ask, Bypass, DontAsk};
+        if self.modes.means(mode) {
+            return Ok(None);
+        }
         let asks = || self.modes.of_mode(Ask).filter(|_| matches!(mode, Ask | AcceptEdits | Bypass | DontAsk));
         match self.modes.of_mode(mode).or_else(asks) {
             Some(word) if self.modes.is(word) => Ok(None),

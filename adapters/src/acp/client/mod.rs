@@ -258,7 +258,8 @@ impl Conversation {
         if let Some(update) = update {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
-            self.deeds.hear(update, &self.session, exchange);
+            let told = self.reworded(update.as_str(), Some(update));
+            self.deeds.hear(Raw::trusted(&told), &self.session, exchange);
             if update.get("currentModeId").or_else(|| update.get("configOptions")).is_some() {
                 self.leave_plan();
             }

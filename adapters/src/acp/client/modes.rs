@@ -92,6 +92,11 @@ impl Choice {
         found.map_or(name, String::as_str)
     }
 
+    /// Whether what is chosen means this mode.
+    pub(super) fn means(&self, mode: PermissionMode) -> bool {
+        NAMES.iter().any(|(name, means)| self.is(name) && *means == mode)
+    }
+
     /// The mode that means this one.
     pub(super) fn of_mode(&self, mode: PermissionMode) -> Option<&str> {
         let means = |word: &&String| NAMES.iter().any(|(name, means)| name == word && *means == mode);

@@ -174,7 +174,8 @@ fn lines(said: &str) -> Vec<&str> {
 fn prompts_wait_for_the_session_and_then_for_each_other() {
     let (mut scene, said) = Scene::new(|_| {});
     assert!(
-        said.starts_with(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"#),
+        said.starts_with(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"#)
+            && said.contains(r#""session":{"notices":{}}"#),
         "{said}"
     );
     assert_eq!(scene.talk.waits(), Some(Wait::Begin));
@@ -345,6 +346,39 @@ fn a_session_begins_in_the_mode_and_with_the_model_that_the_host_wants() {
     scene.answers(0, GREETED);
     scene.answers(1, r#"{"sessionId":"s-1"}"#);
     assert!(scene.over.unwrap().contains("no mode that means Plan"));
+}
+
+/// An agent may begin in a mode that asks less than the program which the host knows.
+#[test]
+fn a_host_that_names_no_mode_gets_that_of_the_program_that_it_knows() {
+    let opened = |current: &str, modes: &[&str]| {
+        let modes: Vec<_> = modes.iter().map(|mode| format!(r#"{{"id":"{mode}"}}"#)).collect();
+        format!(
+            r#"{{"sessionId":"s-1","modes":{{"currentModeId":"{current}","availableModes":[{}]}}}}"#,
+            modes.join(",")
+        )
+    };
+    for (host, current, modes, set) in [
+        (Dialect::Claude, "auto", &["default", "plan", "auto"][..], Some("default")),
+        (Dialect::Claude, "auto", &["auto", "full-access"], None),
+        (Dialect::Claude, "build", &["approve", "build"], None),
+        (Dialect::QwenCode, "yolo", &["default", "auto", "yolo"], Some("default")),
+        (Dialect::Opencode, "default", &["default", "acceptEdits"], Some("acceptEdits")),
+    ] {
+        let (mut scene, _) = Scene::new(|launch| {
+            *launch = Launch {
+                cwd: Some("/w".to_owned()),
+                ..Launch::new(host)
+            }
+        });
+        scene.answers(0, GREETED);
+        let said = scene.answers(1, &opened(current, modes));
+        let wanted = set.map(|mode| format!("\"modeId\":\"{mode}\""));
+        assert!(
+            wanted.as_ref().map_or(said.is_empty(), |wanted| said.contains(wanted)),
+            "{host:?} {current}: {said}"
+        );
+    }
 }
 
 #[test]
