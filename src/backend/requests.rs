@@ -21,7 +21,7 @@ use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
 use crate::backend::reach::{Behind, Control, Reach, reach};
-use crate::backend::{Backend, Said, end, with_word};
+use crate::backend::{Backend, Hurry, Said, end, with_word};
 use crate::child::{Child, Environment, Plan};
 use crate::session::Timers;
 use crate::status::Failure;
@@ -175,7 +175,7 @@ impl Requests {
             fields: &[],
         });
         let why = self.greeted(&mut Vec::new()).await;
-        self.stop(false).await;
+        self.stop(&Hurry::none()).await;
         why.map_or(Ok(()), Err)
     }
 
@@ -193,7 +193,7 @@ impl Requests {
         let mut said = Vec::new();
         let why = self.greeted(&mut said).await.filter(|why| !why.is_empty());
         let sessions = self.client.sessions();
-        self.stop(false).await;
+        self.stop(&Hurry::none()).await;
         why.map_or(Ok((sessions, said)), Err)
     }
 
@@ -462,13 +462,13 @@ impl Backend for Requests {
         }
     }
 
-    async fn stop(&mut self, dismissed: bool) {
+    async fn stop(&mut self, hurry: &Hurry) {
         let commands = async {
             if let Some(workplace) = &self.workplace {
                 workplace.end().await;
             }
         };
-        tokio::join!(end(self.child.take(), dismissed), commands);
+        tokio::join!(end(self.child.take(), hurry), commands);
     }
 }
 
