@@ -92,6 +92,8 @@ enum Asked {
     Prompt,
     /// The same for the host, under the id that it gave it, as JSON, and the mode that it wants, if it is one.
     Host(String, Change, Option<PermissionMode>),
+    /// For the host under its id, the session that is open, with this model; and the one before.
+    Anew(String, String, Option<String>),
 }
 
 /// A request that changes a session, its parameters, and what they change.
@@ -159,7 +161,7 @@ impl Conversation {
 
     /// Tells the agent the next prompt, once it has answered the one before: what is stopped is then one turn.
     fn next(&mut self, exchange: &mut Exchange) {
-        if self.stage != Stage::Open || self.running.is_some() {
+        if self.stage != Stage::Open || self.running.is_some() || self.opens_anew() {
             return;
         }
         let Some(blocks) = self.waiting.pop_front() else { return };
@@ -294,6 +296,8 @@ impl Conversation {
                 tell(Dir::Agents, text, exchange);
                 self.next(exchange);
             }
+            Asked::Host(id, Change::Model(model), _) if error.is_some() && self.can_open_anew() => self.open_anew(id, model, exchange),
+            Asked::Anew(id, model, before) => self.opened_anew(&id, model, before, result, error, exchange),
             Asked::Host(id, change, mode) => {
                 let message = match error {
                     Some(error) => rpc::error(&id, -32602, &words::said(error)),

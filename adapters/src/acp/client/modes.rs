@@ -60,8 +60,13 @@ impl Choice {
 
     /// The agent says anew what can be set.
     pub(super) fn hear(&mut self, news: Raw<'_>, category: &str) {
-        if let Some(current) = option(news, category).and_then(|option| option.get("currentValue")?.string()) {
+        let Some(option) = option(news, category) else { return };
+        if let Some(current) = option.get("currentValue").and_then(Raw::string) {
             self.is_now(current.as_escaped());
+        }
+        let words = values(option.get("options"));
+        if self.option.is_some() && !words.is_empty() {
+            self.words = words;
         }
     }
 

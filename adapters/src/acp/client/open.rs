@@ -49,7 +49,7 @@ impl Conversation {
                 tell(Dir::Agents, text, exchange);
                 self.set(exchange);
             }
-            (Asked::Prompt | Asked::Host(..), _) => {}
+            (Asked::Prompt | Asked::Host(..) | Asked::Anew(..), _) => {}
         }
     }
 
