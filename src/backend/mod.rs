@@ -13,6 +13,7 @@ pub mod older;
 pub mod reach;
 pub mod replay;
 pub mod requests;
+mod settings;
 
 use std::fmt;
 use std::time::Duration;

@@ -44,6 +44,8 @@ pub(super) struct Conversation {
     /// What was named so far.
     sessions: Vec<Listed>,
     stage: Stage,
+    /// The agent has answered the handshake's first request.
+    greeted: bool,
     /// The session's id, as the body of a JSON string.
     session: String,
     /// How many requests were made; each has its number.
@@ -131,6 +133,7 @@ impl Conversation {
             inquiry: None,
             sessions: Vec::new(),
             stage: Stage::Begins,
+            greeted: false,
             session: String::new(),
             requests: 0,
             asked: BTreeMap::new(),
@@ -222,7 +225,12 @@ impl Conversation {
         match (message.get("method").and_then(Raw::string), id) {
             (Some(method), Some(id)) => self.asks(text, &method.unescape(), id, params, exchange),
             (Some(method), None) => self.notice(text, &method.unescape(), params, exchange),
-            (None, Some(id)) => match id.u64().and_then(|number| Some((number, self.asked.remove(&number)?))) {
+            // Neither an answer nor a refusal: what was asked still waits.
+            (None, Some(_)) if !["result", "error"].iter().any(|name| message.get(name).is_some()) => {
+                exchange.notes.push(format!("the agent says what is no message: {}", shown(text)));
+            }
+            // A number is not the text that spells it.
+            (None, Some(id)) => match id.as_str().parse().ok().and_then(|number| Some((number, self.asked.remove(&number)?))) {
                 Some((number, asked)) => self.answer(text, number, asked, message, exchange),
                 None => exchange.notes.push(format!("the agent answers {}, which nobody asked", id.as_str())),
             },
@@ -371,6 +379,10 @@ impl Client for Conversation {
             Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(text, message, exchange),
             _ => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
         }
+    }
+
+    fn has_answered(&self) -> bool {
+        self.greeted
     }
 
     fn waits(&self) -> Option<Wait> {

@@ -19,8 +19,13 @@ impl Conversation {
         let why = error.map(words::said);
         let code = error.and_then(|error| error.get("code")).and_then(Raw::i64);
         match (asked, why) {
-            (Asked::Initialize, None) => self.greeted(result, exchange),
-            (Asked::Initialize, Some(why)) => self.end(format!("the agent refuses to begin: {why}"), exchange),
+            (Asked::Initialize, why) => {
+                self.greeted = true;
+                match why {
+                    None => self.meets(result, exchange),
+                    Some(why) => self.end(format!("the agent refuses to begin: {why}"), exchange),
+                }
+            }
             (Asked::LogIn, None) => self.open(exchange),
             (Asked::LogIn, Some(why)) => {
                 exchange.notes.push(format!("the agent could not log in: {why}"));
@@ -60,7 +65,7 @@ impl Conversation {
         exchange.over = Some(why);
     }
 
-    fn greeted(&mut self, result: Raw<'_>, exchange: &mut Exchange) {
+    fn meets(&mut self, result: Raw<'_>, exchange: &mut Exchange) {
         let version = result.get("protocolVersion");
         if version.and_then(Raw::i64) != Some(words::VERSION) {
             let theirs = version.map_or("none", Raw::as_str);
