@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::agent::store::own_root;
 use crate::backend::choice::Choice;
+use crate::backend::{Hurry, end};
 use crate::child::{Child, Environment, Plan, Steps, leftover};
 use crate::command::run::{Run, clock};
 use crate::io::{Console, visible};
@@ -69,6 +70,8 @@ struct Server<'r> {
     front: Box<dyn Front>,
     sessions: BTreeMap<String, Running>,
     tasks: Vec<JoinHandle<()>>,
+    /// Whether they have time to end by themselves.
+    hurry: Hurry,
     came: mpsc::Sender<(String, u64, Came)>,
     numbers: u64,
     /// The host is held back; since then, or since the clocks were last looked at.
@@ -97,6 +100,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
     let (came, mut comes) = mpsc::channel(PIECES);
     let (found, mut finds) = mpsc::unbounded_channel();
     let choice = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
+    let (say, hurry) = Hurry::new(false);
     let mut server = Server {
         run,
         program,
@@ -118,6 +122,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
         }),
         sessions: BTreeMap::new(),
         tasks: Vec::new(),
+        hurry,
         came,
         numbers: 0,
         held: None,
@@ -178,8 +183,24 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
             let _ = task.await;
         }
     };
+    // A signal that comes only now hurries them too.
+    let hurried = async {
+        if signal.is_none() {
+            stop().await;
+        }
+        say.send_replace(true);
+        std::future::pending::<()>().await;
+    };
+    let ended = async {
+        tokio::select! {
+            biased;
+            () = ended => {}
+            () = hurried => {}
+            () = tokio::time::sleep(ENDING) => {}
+        }
+    };
     let last_words = tokio::time::timeout(LAST_WORDS, stdout.flush());
-    let _ = tokio::join!(tokio::time::timeout(ENDING, ended), last_words);
+    let _ = tokio::join!(ended, last_words);
     Ok(signal.map_or(0, |number| u8::try_from(128 + number).unwrap_or(1)))
 }
 
@@ -301,10 +322,10 @@ impl Server<'_> {
         let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
         let (tell, told) = mpsc::unbounded_channel();
         self.numbers += 1;
-        let (name, number, came) = (session.to_owned(), self.numbers, self.came.clone());
+        let (name, number, came, hurry) = (session.to_owned(), self.numbers, self.came.clone(), self.hurry.clone());
         self.tasks.retain(|task| !task.is_finished());
         self.tasks.push(tokio::spawn(async move {
-            serve(child, told, name, number, came).await;
+            serve(child, told, name, number, came, &hurry).await;
             drop(files);
         }));
         let running = Running {
@@ -421,7 +442,14 @@ fn tell(front: &mut dyn Front, session: &str, heard: &Heard<'_, '_>, actions: &m
 }
 
 /// Serves a session's program until it ends, or nobody has anything to say to it any more.
-async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: String, number: u64, came: mpsc::Sender<(String, u64, Came)>) {
+async fn serve(
+    child: Child,
+    mut told: mpsc::UnboundedReceiver<Vec<u8>>,
+    name: String,
+    number: u64,
+    came: mpsc::Sender<(String, u64, Came)>,
+    hurry: &Hurry,
+) {
     let mut buffer = vec![0; crate::io::READ];
     loop {
         tokio::select! {
@@ -430,7 +458,7 @@ async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: S
                 // One that does not take it has ended, and is read to its end.
                 Some(lines) => _ = child.write(&lines),
                 None => {
-                    child.stop(Steps::default()).await;
+                    end(Some(child), hurry).await;
                     return;
                 }
             },
@@ -446,7 +474,7 @@ async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: S
                             lines = told.recv() => match lines {
                                 Some(lines) => _ = child.write(&lines),
                                 None => {
-                                    child.stop(Steps::default()).await;
+                                    end(Some(child), hurry).await;
                                     return;
                                 }
                             },

@@ -43,6 +43,9 @@ pub trait Client: Debug {
     /// The program says a line, without its line feed.
     fn hear(&mut self, line: &[u8], exchange: &mut Exchange);
 
+    /// Whether the program has answered anything. One that ends before that does not speak the protocol.
+    fn has_answered(&self) -> bool;
+
     /// What is waited for: it may not take for ever.
     fn waits(&self) -> Option<Wait>;
 

@@ -79,6 +79,11 @@ impl<'a> Sink<'a> for Ear<'_> {
     fn input(&mut self, input: &Input<'a>) {
         (self.0)(Heard::Input(input));
     }
+
+    /// A live conversation is about one session: what is said of another one is nobody's here.
+    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
+        is_others()
+    }
 }
 
 impl Consumer for Ear<'_> {

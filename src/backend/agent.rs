@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Backend, Said};
+use super::{Backend, Hurry, Said};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::Input;
@@ -57,7 +57,7 @@ impl Backend for Builtin {
         }
     }
 
-    async fn stop(&mut self, _: bool) {
+    async fn stop(&mut self, _: &Hurry) {
         self.0.stop().await;
     }
 }

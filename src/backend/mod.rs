@@ -13,11 +13,13 @@ pub mod older;
 pub mod reach;
 pub mod replay;
 pub mod requests;
+mod settings;
 
 use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::watch;
 
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
@@ -78,13 +80,44 @@ fn with_word<R>(input: &Input<'_>, member: &str, word: &str, then: impl FnOnce(&
     then(&Input { fields: &fields, ..*input })
 }
 
-/// Ends the process of a back end; one that was dismissed has had its time to end by itself.
-async fn end(child: Option<Child>, dismissed: bool) {
-    let Some(child) = child else { return };
-    let mut steps = Steps::default();
-    if dismissed {
-        steps.close = Duration::ZERO;
+/// Whether what is being stopped has no time to end by itself. That may be said at any moment, and is not taken back.
+#[derive(Clone, Debug)]
+pub struct Hurry(watch::Receiver<bool>);
+
+impl Hurry {
+    /// With who says it.
+    #[must_use]
+    pub fn new(now: bool) -> (watch::Sender<bool>, Self) {
+        let (say, hurry) = watch::channel(now);
+        (say, Self(hurry))
     }
+
+    /// All the time that there is for it.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(false).1
+    }
+
+    /// Waits until it is said.
+    async fn comes(&self) {
+        if self.0.clone().wait_for(|now| *now).await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Ends the process of a back end. Where there is no time for it to end by itself, it is told to at once: it would be what our own signal says.
+pub(crate) async fn end(child: Option<Child>, hurry: &Hurry) {
+    let Some(child) = child else { return };
+    tokio::select! {
+        biased;
+        () = hurry.comes() => {}
+        _ = child.stop(Steps::default()) => return,
+    }
+    let steps = Steps {
+        close: Duration::ZERO,
+        ..Steps::default()
+    };
     child.stop(steps).await;
 }
 
@@ -138,6 +171,6 @@ pub trait Backend: fmt::Debug {
     /// The host will say nothing more, and every turn is over: it may end by itself. What it still says is read.
     fn dismiss(&mut self) {}
 
-    /// Ends it and leaves nothing behind. Bounded in time; `dismissed`: it has had its time to end by itself.
-    async fn stop(&mut self, dismissed: bool);
+    /// Ends it and leaves nothing behind. Bounded in time.
+    async fn stop(&mut self, hurry: &Hurry);
 }

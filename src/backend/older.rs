@@ -8,7 +8,7 @@ use super::requests::Requests;
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::{Event, Input};
-use crate::backend::{Backend, Said};
+use crate::backend::{Backend, Hurry, Said};
 
 /// Both ways to speak to it.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Backend for MaybeOlder {
         self.now_mut().dismiss();
     }
 
-    async fn stop(&mut self, dismissed: bool) {
-        self.now_mut().stop(dismissed).await;
+    async fn stop(&mut self, hurry: &Hurry) {
+        self.now_mut().stop(hurry).await;
     }
 }

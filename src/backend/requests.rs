@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
@@ -21,8 +20,9 @@ use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
 use crate::backend::reach::{Behind, Control, Reach, reach};
-use crate::backend::{Backend, Said, end, with_word};
-use crate::child::{Child, Environment, Plan};
+use crate::backend::settings::settings;
+use crate::backend::{Backend, Hurry, Said, end, with_word};
+use crate::child::{Child, Environment, Plan, Steps};
 use crate::session::Timers;
 use crate::status::Failure;
 
@@ -58,6 +58,8 @@ pub struct Requests {
     timers: Timers,
     /// What the host's names of models are called here.
     models: BTreeMap<String, String>,
+    /// So many bytes of a line have come whose end has not.
+    unfinished: usize,
     /// What it has done by us; none before it wants something.
     workplace: Option<Workplace>,
     means: Means,
@@ -127,6 +129,7 @@ impl Requests {
             over: None,
             started: false,
             unheard: false,
+            unfinished: 0,
             closed: false,
             waits: None,
             timers: Timers::default(),
@@ -175,7 +178,7 @@ impl Requests {
             fields: &[],
         });
         let why = self.greeted(&mut Vec::new()).await;
-        self.stop(false).await;
+        self.stop(&Hurry::none()).await;
         why.map_or(Ok(()), Err)
     }
 
@@ -193,7 +196,7 @@ impl Requests {
         let mut said = Vec::new();
         let why = self.greeted(&mut said).await.filter(|why| !why.is_empty());
         let sessions = self.client.sessions();
-        self.stop(false).await;
+        self.stop(&Hurry::none()).await;
         why.map_or(Ok((sessions, said)), Err)
     }
 
@@ -304,6 +307,8 @@ impl Requests {
 
     /// The program wrote this, or, if it is empty, nothing more.
     fn heard(&mut self, read: usize) {
+        let ends = self.room[..read].iter().rposition(|byte| *byte == b'\n');
+        self.unfinished = ends.map_or(self.unfinished + read, |at| read - at - 1);
         let mut exchange = Exchange::default();
         let client = self.client.as_mut();
         let hear = |line: Line<'_>| {
@@ -329,7 +334,7 @@ impl Requests {
         self.started && !self.is_beginning() && !self.unheard
     }
 
-    /// Whether the program ended before the handshake was over, of itself.
+    /// Whether the program ended of itself before it answered anything.
     pub const fn ended_unheard(&self) -> bool {
         self.unheard
     }
@@ -446,11 +451,16 @@ impl Backend for Requests {
                 self.heard(read);
                 continue;
             }
-            // It stays ours until all is known: this may be dropped while it waits.
+            // Nothing more comes of it: one that has only closed its output is not waited for. It stays ours until all is known: this may be
+            // dropped while it waits.
+            child.begin_stop(Steps::default());
             let ending = child.ended().await;
             self.heard(0);
-            self.unheard = self.is_beginning() && self.over.is_none();
-            let why = died(self.dialect, &self.program, &ending);
+            self.unheard = !self.client.has_answered() && self.over.is_none();
+            let mut why = died(self.dialect, &self.program, &ending);
+            if self.unfinished > 0 {
+                why.push_str(&format!("; it ended in the middle of a line of {} bytes", self.unfinished));
+            }
             self.over = self.over.take().or(Some(why));
             self.child = None;
         }
@@ -462,54 +472,12 @@ impl Backend for Requests {
         }
     }
 
-    async fn stop(&mut self, dismissed: bool) {
+    async fn stop(&mut self, hurry: &Hurry) {
         let commands = async {
             if let Some(workplace) = &self.workplace {
                 workplace.end().await;
             }
         };
-        tokio::join!(end(self.child.take(), dismissed), commands);
-    }
-}
-
-/// Settings that stand in a variable, and what else they are to say. What is no object is the program's to complain about.
-fn settings(set: Option<&str>, more: &str) -> String {
-    fn fill(set: &mut Map<String, Value>, more: Map<String, Value>) {
-        for (name, value) in more {
-            match (set.get_mut(&name), value) {
-                (None, value) => _ = set.insert(name, value),
-                (Some(Value::Object(set)), Value::Object(more)) => fill(set, more),
-                (Some(_), _) => {}
-            }
-        }
-    }
-    let set = set.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-    match (serde_json::from_str(set), serde_json::from_str(more)) {
-        (Ok(Value::Object(mut set)), Ok(Value::Object(more))) => {
-            fill(&mut set, more);
-            Value::Object(set).to_string()
-        }
-        _ => set.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_added_to_those_that_are_there() {
-        let more = r#"{"a":{"b":1,"c":2},"d":3}"#;
-        for (set, whole) in [
-            (None, more),
-            (Some(""), more),
-            (Some(r#"{"a":{"b":9},"e":4}"#), r#"{"a":{"b":9,"c":2},"d":3,"e":4}"#),
-            (Some(r#"{"a":null}"#), r#"{"a":null,"d":3}"#),
-            (Some("// words"), "// words"),
-        ] {
-            let said: Value = serde_json::from_str(&settings(set, more)).unwrap_or(Value::Null);
-            assert_eq!(said, serde_json::from_str::<Value>(whole).unwrap_or(Value::Null), "{set:?}");
-        }
-        assert_eq!(settings(Some("// words"), more), "// words");
+        tokio::join!(end(self.child.take(), hurry), commands);
     }
 }

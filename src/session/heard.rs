@@ -17,6 +17,9 @@ impl Session {
         if let Some(plain) = &mut self.plain {
             plain.hear(event);
         }
+        if let Some(spoken) = &mut self.spoken {
+            spoken.hear(event);
+        }
         self.learn_facts(event);
         if !self.over_limit(event, now, backend) {
             self.hear(event, now, backend);

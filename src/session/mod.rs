@@ -14,6 +14,7 @@ mod plain;
 mod policy;
 mod rules;
 pub mod run;
+mod spoken;
 mod turn;
 mod typed;
 
@@ -25,6 +26,7 @@ use crate::adapters::raw::codec::{Dialect, Format, Mode};
 use crate::adapters::raw::conduct::{Answer, Conduct, Ended};
 use crate::adapters::raw::event::{Event, Kind, Origin, OutcomeKind, Place, Withdraw};
 use crate::adapters::raw::json::Str;
+use crate::adapters::raw::launch::ArgError;
 use crate::adapters::raw::live::{Heard, Manner, Speaker};
 use crate::agent::control_requests::CLOSED;
 use crate::backend::Backend;
@@ -37,6 +39,7 @@ use pending::Pending;
 use plain::Plain;
 pub use rules::Rules;
 
+use spoken::Spoken;
 use turn::Turn;
 
 /// One conversation.
@@ -88,6 +91,8 @@ pub struct Session {
     failed_value: Option<String>,
     /// The last turn's answer, if it succeeded.
     answer: Option<String>,
+    /// What the model says, where its last words are kept.
+    spoken: Option<Spoken>,
     /// The session's facts were told.
     introduced: bool,
     oddities: Oddities,
@@ -116,6 +121,8 @@ fn voice(manner: Manner, host: &Host) -> Speaker {
 impl Session {
     /// At the beginning.
     pub fn new(host: Host, backend: Format, tools: Dialect, timers: Timers, on_ask: OnAsk) -> Self {
+        let program = host.format.dialect.program();
+        let keeps = program.is_some_and(|program| !program.traits.answer_file.is_empty());
         let same = backend == Format::from(host.format.dialect) || host.agent;
         let manner = Manner {
             from: backend.dialect,
@@ -153,6 +160,7 @@ impl Session {
             failure: None,
             failed_value: None,
             answer: None,
+            spoken: keeps.then(Spoken::default),
             introduced: false,
             oddities: Oddities::default(),
             asides: VecDeque::new(),
@@ -301,6 +309,12 @@ impl Session {
     /// turns the program that the host talks to has died, if there is a reason.
     pub fn backend_over(&mut self, why: Option<String>, now: Instant) {
         self.moment(now);
+        if let Some(refusal) = why.as_deref().and_then(|why| self.no_session(why)) {
+            self.turn = None;
+            self.prompts = 0;
+            self.fatal = Some(refusal);
+            return;
+        }
         let idle = !self.busy();
         let reason = why.as_deref().unwrap_or("the agent ended before the turn did");
         for request in self.requested.drain() {
@@ -317,6 +331,14 @@ impl Session {
             self.last_words_in_stream(&why, "QWEN_INTERNAL", code.max(1));
             self.fatal = Some((why, code.max(1)));
         }
+    }
+
+    /// Whether the session is not there that the only prompt is for, and the host is not told so in the stream: what goes to standard error,
+    /// and the exit code.
+    fn no_session(&self, why: &str) -> Option<(String, u8)> {
+        let told = self.introduced || self.host.interactive || self.conduct.tells_no_session();
+        let refusal = ArgError::no_session(self.host.format.dialect, &self.host.facts.session);
+        (!told && refusal.text.trim_end() == why).then(|| (why.to_owned(), refusal.exit_code))
     }
 
     /// The back end was not listened to until now: its silence does not count.

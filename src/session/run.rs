@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::io::{self, IsTerminal as _};
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::policy::{self, Decision};
 use crate::adapters::raw::event::{Content, Event, Input, InputKind, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource};
 use crate::adapters::raw::json::Str;
 use crate::adapters::raw::live::{Heard, Listener};
-use crate::backend::{Backend, Said};
+use crate::backend::{Backend, Hurry, Said};
 use crate::io::Console;
 use crate::live;
 use crate::record::{Recorder, Who};
@@ -131,7 +131,7 @@ pub async fn run(
         let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
     };
     let _ = unpanicked(last_words).await;
-    let _ = unpanicked(backend.stop(false)).await;
+    let _ = unpanicked(backend.stop(&Hurry::none())).await;
     Console::plain().say(&why);
     std::panic::catch_unwind(AssertUnwindSafe(|| session.exit_code())).unwrap_or(1).max(1)
 }
@@ -276,18 +276,8 @@ async fn drive(
         session.stopped(number);
     }
     ears.tell_end(session, stdout);
-    let last_words = async {
-        if signal.is_none() {
-            tokio::select! {
-                biased;
-                flow = stdout.flush() => return (None, flow.err()),
-                number = stop() => signal = Some(number),
-            }
-        }
-        let flow = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
-        (signal, flow.ok().and_then(Result::err))
-    };
-    let ((signal, failed), ()) = tokio::join!(last_words, backend.stop(dismissed.is_some() && session.ended_by_agent()));
+    let no_time = signal.is_some() || dismissed.is_some() && session.ended_by_agent();
+    let failed = part(backend, no_time, stdout, &mut signal, &mut stop).await;
     let unwritten = unwritten.or(failed);
     if let Some(error) = &unwritten {
         Console::plain().say(&format!("standard output cannot be written: {error}"));
@@ -297,6 +287,39 @@ async fn drive(
         None if unwritten.is_some() => session.exit_code().max(1),
         None => session.exit_code(),
     }
+}
+
+/// Says the last words and ends the back end, both at the same time. A signal leaves neither of them time; one that comes when all is said hurries
+/// the back end, and changes no more how it ended. Returns why the words could not be said.
+async fn part(
+    backend: &mut dyn Backend,
+    no_time: bool,
+    stdout: &mut live::Output,
+    signal: &mut Option<i32>,
+    stop: &mut impl AsyncFnMut() -> i32,
+) -> Option<io::Error> {
+    let (say, hurry) = Hurry::new(no_time);
+    let mut gone = pin!(backend.stop(&hurry));
+    let (mut is_gone, mut is_said, mut failed) = (false, false, None);
+    let mut hurried = signal.is_some();
+    let mut until = hurried.then(|| Instant::now() + LAST_WORDS);
+    while !(is_said && is_gone) {
+        tokio::select! {
+            biased;
+            flow = stdout.flush(), if !is_said => (is_said, failed) = (true, flow.err()),
+            number = stop(), if !hurried => {
+                hurried = true;
+                say.send_replace(true);
+                until = Some(Instant::now() + LAST_WORDS);
+                if !is_said {
+                    *signal = Some(number);
+                }
+            }
+            () = sleep_until(until), if !is_said => is_said = true,
+            () = &mut gone, if !is_gone => is_gone = true,
+        }
+    }
+    failed
 }
 
 /// Gives the session the one prompt of a host that does not talk.

@@ -9,7 +9,7 @@ use crate::adapters::raw::codec::Format;
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::Input;
 use crate::adapters::raw::live::Listener;
-use crate::backend::Said;
+use crate::backend::{Hurry, Said};
 
 /// Notes what it is told.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Backend for Fake {
         Said::Over(None)
     }
 
-    async fn stop(&mut self, _dismissed: bool) {}
+    async fn stop(&mut self, _: &Hurry) {}
 }
 
 struct Scene {
@@ -264,7 +264,7 @@ impl Backend for Breaks {
         Said::Bytes
     }
 
-    async fn stop(&mut self, _dismissed: bool) {
+    async fn stop(&mut self, _: &Hurry) {
         assert!(!self.twice, "and the ground too");
     }
 }

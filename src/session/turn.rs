@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::Session;
+use super::spoken::Spoken;
 use crate::adapters::raw::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
 use crate::adapters::raw::json::Str;
 use crate::backend::Backend;
@@ -84,6 +85,7 @@ impl Session {
         });
         let answer = outcome.structured.map(|answer| answer.as_str().to_owned());
         let answer = answer.or_else(|| outcome.text.map(|text| text.unescape().into_owned()));
+        let answer = answer.or(self.spoken.as_mut().and_then(Spoken::take));
         self.answer = answer.filter(|_| !outcome.is_error);
         if let Some(usage) = outcome.usage {
             let value = |count: Option<crate::adapters::raw::event::Count<'_>>| count.map_or(0, |count| count.value);

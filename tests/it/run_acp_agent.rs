@@ -194,6 +194,8 @@ fn an_agent_that_does_not_behave_ends_its_turn_once() {
     let garbage = [
         "say no json at all",
         r#"say {"jsonrpc":"2.0","id":77,"result":{}}"#,
+        r#"say {"jsonrpc":"2.0","id":"2","result":{"stopReason":"refusal"}}"#,
+        r#"say {"jsonrpc":"2.0","id":2}"#,
         r#"say {"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{}}"#,
         &huge,
         "say ",
@@ -210,6 +212,11 @@ fn an_agent_that_does_not_behave_ends_its_turn_once() {
             vec!["pid pids", "read", GREETED, "read", OPENED, "read", &partial, "die KILL"],
             &[],
             "was ended by signal 9 (SIGKILL)",
+        ),
+        (
+            vec!["pid pids", "read", GREETED, "read", OPENED, "read", "write {\"jsonrpc\":", "exit 0"],
+            &[],
+            "ended with exit code 0; it ended in the middle of a line of 11 bytes",
         ),
         (
             vec![

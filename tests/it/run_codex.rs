@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::example;
 use crate::support::model::{Answer, Step};
 use crate::support::play::{Play, run};
-use crate::support::stage::{End, Host};
+use crate::support::stage::{End, Host, Stage};
 
 /// As the SDK starts it, with permission for everything.
 const EXEC: &[&str] = &["exec", "--experimental-json", "--skip-git-repo-check", "--sandbox", "danger-full-access"];
@@ -271,4 +271,57 @@ fn other_back_ends_speak_its_lines() {
     is_one_turn(&end);
     assert!(!items(&end, "agent_message").is_empty(), "{end:#?}");
     assert!(play.server.asked().is_empty());
+}
+
+/// A session that is not there is no run: nothing of it is in the stream, whoever knows that it is not there.
+#[test]
+fn a_thread_that_another_back_end_does_not_have_is_refused_before_the_stream() {
+    const ID: &str = "01234567-0000-7000-8000-000000000000";
+    let says = format!("warn Error: thread/resume: thread/resume failed: no rollout found for thread id {ID} (code -32600)");
+    let stage = Stage::new(&["read all", &says, "exit 1"]);
+    let mut host = stage.host("codex", "codex", &[], &[EXEC, &["resume", ID, "go"]].concat());
+    host.close();
+    let end = host.end();
+    assert_eq!((end.code(), end.lines.len()), (1, 0), "{end:#?}");
+    assert!(end.stderr.contains(&format!("no rollout found for thread id {ID}")), "{end:#?}");
+}
+
+/// Not every outcome says what the answer was.
+#[test]
+fn the_last_message_is_kept_whoever_says_it() {
+    let message = |text: &str| format!(r#"say {{"type":"item.completed","item":{{"id":"item_0","type":"agent_message","text":"{text}"}}}}"#);
+    let usage = r#"{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}"#;
+    let codex = vec![
+        r#"say {"type":"thread.started","thread_id":"t-1"}"#.to_owned(),
+        r#"say {"type":"turn.started"}"#.to_owned(),
+        message("First."),
+        message("Last."),
+        format!(r#"say {{"type":"turn.completed","usage":{usage}}}"#),
+    ];
+    let answers = |id: u64, result: &str| format!(r#"say {{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    let update = |update: &str| {
+        format!(r#"say {{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-1","update":{{"sessionUpdate":{update}}}}}}}"#)
+    };
+    let piece = |text: &str| update(&format!(r#""agent_message_chunk","content":{{"type":"text","text":"{text}"}}"#));
+    let gemini = vec![
+        "read".to_owned(),
+        answers(0, r#"{"protocolVersion":1}"#),
+        "read".to_owned(),
+        answers(1, r#"{"sessionId":"s-1"}"#),
+        "read".to_owned(),
+        piece("First."),
+        update(r#""tool_call","toolCallId":"c-1","title":"ls","kind":"execute","status":"completed""#),
+        piece("La"),
+        piece("st."),
+        answers(2, r#"{"stopReason":"end_turn"}"#),
+        "read all".to_owned(),
+    ];
+    for (backend, script) in [("codex", codex), ("gemini", gemini)] {
+        let stage = Stage::new(&script);
+        let mut host = stage.host("codex", backend, &[], &[EXEC, &["-o", "answer", "go"]].concat());
+        host.close();
+        let end = host.end();
+        is_one_turn(&end);
+        assert_eq!(std::fs::read_to_string(stage.path("answer")).unwrap(), "Last.", "{backend}: {end:#?}");
+    }
 }

@@ -329,6 +329,8 @@ fn nonsense_is_survived() {
             "say []",
             r#"say {"id":"agentglot-77","result":{}}"#,
             r#"say {"id":null,"error":{"code":-1,"message":"what?"}}"#,
+            r#"say {"id":"agentglot-3"}"#,
+            r#"say {"method":"item/agentMessage/delta","params":{"threadId":"another","turnId":"x","itemId":"y","delta":"Not yours."}}"#,
             r#"say {"method":"item/teleport/requestApproval","id":"q","params":{"threadId":"x","itemId":"c"}}"#,
             "read",
             r#"say {"method":"turn/completed","params":{"threadId":"another","turn":{"id":"x","items":[],"status":"completed"}}}"#,
@@ -425,5 +427,31 @@ fn one_without_an_app_server_is_started_for_each_turn() {
         assert!(starts[1].contains(&"--sandbox=read-only".to_owned()), "{starts:?}");
         assert!(starts[2].contains(&"--sandbox=workspace-write".to_owned()), "{starts:?}");
         assert_eq!(prompts(&stage), "onetwo");
+    });
+}
+
+/// What has ended once ends no other turn, and what has answered is no older program.
+#[test]
+fn an_end_is_that_of_its_own_turn() {
+    within(60, async {
+        let stage = plays(&[
+            answers(1, 3, "First."),
+            begins(2, 4),
+            vec![ends(1, "completed", Some("First.")), ends(7, "failed", None)],
+            says(2, "Second."),
+            vec![ends(2, "completed", None), "read all".to_owned()],
+        ]);
+        let mut host = stage.host("claude", "codex", &[], CLAUDE);
+        host.say(&user("one")).say(&user("two")).close();
+        let end = host.end();
+        let results: Vec<_> = end.results().iter().map(|result| result["result"].clone()).collect();
+        assert_eq!(results, ["First.", "Second."], "{end:#?}");
+
+        let stage = stage_of(&["read", GREETED, "read", "warn no luck", "die KILL"]);
+        let mut host = stage.host("claude", "codex", &[], CLAUDE);
+        host.say(&user("one"));
+        let end = host.end();
+        assert!(end.result().to_string().contains("no luck"), "{end:#?}");
+        assert_eq!(starts(&stage).len(), 1, "{end:#?}");
     });
 }

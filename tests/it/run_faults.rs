@@ -413,3 +413,40 @@ fn a_program_without_a_key_or_of_another_version_is_told_how_to_be_mended() {
         }
     });
 }
+
+/// Nothing more can come of it, and whether it ends does not matter.
+#[test]
+fn an_agent_that_closes_its_output_is_not_waited_for() {
+    within(60, async {
+        let acp = [
+            r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#,
+        ];
+        for (backend, lines) in [("claude", &[INIT][..]), ("gemini", &acp), ("codex", &[])] {
+            let stage = Stage::new::<&str>(&[]);
+            let says: String = lines.iter().map(|line| format!("read heard\necho '{line}'\n")).collect();
+            let script = format!(
+                "#!/bin/sh\necho $$ > '{}'\n{says}read heard\nexec >&-\nexec sleep 600\n",
+                stage.path("pids").display()
+            );
+            let program = stage.path("agent-program");
+            std::fs::remove_file(&program).unwrap();
+            std::fs::write(&program, script).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+            let mut host = stage.host("claude", backend, &[], CLAUDE);
+            host.say(&user("hi"));
+            if backend == "claude" {
+                host.say(&user("and this"));
+            }
+            let result = host.until_within("result", Duration::from_secs(30));
+            host.close();
+            let end = host.end();
+            let told = format!("{result} {}", end.stderr);
+            assert!(
+                result["is_error"] == true && told.contains("closed its output, and did not end"),
+                "{backend}: {told}"
+            );
+            assert!(stage.living().is_empty(), "{backend}");
+        }
+    });
+}

@@ -64,6 +64,51 @@ fn term_and_int_end_the_stream_and_everything_behind_it() {
     });
 }
 
+/// So long an agent whose input was closed may take to end by itself, unless a signal has come.
+const OWN_TIME: Duration = Duration::from_millis(1500);
+
+/// Whether it happens sooner than that. A machine that does something else may be late once, and not five times.
+fn sooner(what: impl Fn() -> Duration) -> bool {
+    (0..5).any(|_| what() < OWN_TIME)
+}
+
+/// A host that is told to end deletes its folders next, and finds nobody there who still writes into them.
+#[test]
+fn a_signal_is_passed_on_to_an_agent_that_does_not_look_at_its_input() {
+    let ends = |dialect: &str, args: &[&str], close: bool| {
+        let stage = Stage::new(&["read", &say(INIT), &say(&text("begun")), "hang"]);
+        let mut host = stage.host(dialect, "claude", &[], args);
+        host.say(&user("hi"));
+        host.until("system");
+        if close {
+            host.close();
+        }
+        let since = Instant::now();
+        host.signal(Signal::TERM);
+        let end = host.end();
+        assert_eq!((end.code(), end.results().len()), (143, 1), "{end:#?}");
+        assert!(stage.living().is_empty());
+        since.elapsed()
+    };
+    assert!(sooner(|| ends("claude", CLAUDE, false)));
+    assert!(sooner(|| ends("qwen-code", QWEN, true)));
+    // Nothing is left to be said, and the agent has its own time to end: there is none any more.
+    let leaves = || {
+        let stage = Stage::new(&["control answer", "hang"]);
+        let mut host = stage.host("claude", "claude", &[], CLAUDE);
+        host.say(&request("r1", r#"{"subtype":"initialize","hooks":null}"#));
+        host.until("control_response");
+        host.close();
+        std::thread::sleep(Duration::from_millis(100));
+        let since = Instant::now();
+        host.signal(Signal::TERM);
+        let end = host.end();
+        assert!(end.results().is_empty() && [0, 143].contains(&end.code()), "{end:#?}");
+        since.elapsed() + Duration::from_millis(100)
+    };
+    assert!(sooner(leaves));
+}
+
 #[test]
 fn term_while_the_host_does_not_read_ends_it_all_the_same() {
     within(60, async {

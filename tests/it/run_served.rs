@@ -54,6 +54,13 @@ fn opencode(then: &[String]) -> Stage {
     program(&json!({"sessionId":"s-1","configOptions":[model, mode]}), then)
 }
 
+/// The script names the folder that it is played in.
+fn in_its_folder(stage: &Stage) {
+    let folder = std::fs::canonicalize(stage.path("")).unwrap().display().to_string();
+    let script = std::fs::read_to_string(stage.path("agent-program.script")).unwrap();
+    std::fs::write(stage.path("agent-program.script"), script.replace("FOLDER", folder.trim_end_matches('/'))).unwrap();
+}
+
 fn answer(host: &mut Host, asked: &Value, body: &Value) {
     let id = &asked["request_id"];
     host.say(&json!({"type":"control_response","response":{"subtype":"success","request_id":id,"response":body}}).to_string());
@@ -206,6 +213,45 @@ fn opencode_is_made_to_ask_and_its_calls_are_the_hosts() {
     });
 }
 
+/// What it has asked about it has its host write, besides writing it itself: that is the call which was allowed, and no other.
+#[test]
+fn what_opencode_may_write_its_host_writes_unasked() {
+    within(60, async {
+        let content = json!([{"type":"diff","path":"FOLDER/a.txt","oldText":"","newText":"new\n"}]);
+        let first = json!({"sessionUpdate":"tool_call","toolCallId":"c-1","title":"write","kind":"edit","status":"pending","rawInput":{}});
+        let input = json!({"filePath":"FOLDER/a.txt","content":"new\n"});
+        let runs =
+            json!({"sessionUpdate":"tool_call_update","toolCallId":"c-1","title":"write","kind":"edit","status":"in_progress","rawInput":input});
+        let about = json!({"filepath":"FOLDER/a.txt","diff":"+new\n"});
+        let asked = json!({"toolCallId":"c-1","title":"FOLDER/a.txt","kind":"edit","status":"pending","rawInput":about,"content":content});
+        let params = json!({"sessionId":"s-1","path":"FOLDER/a.txt","content":"new\n"});
+        let done =
+            json!({"sessionUpdate":"tool_call_update","toolCallId":"c-1","status":"completed","rawOutput":{"output":"Wrote file successfully."}});
+        let stage = opencode(&[
+            update(&first),
+            update(&runs),
+            asks(&asked),
+            "read".to_owned(),
+            say(&json!({"jsonrpc":"2.0","id":1,"method":"fs/write_text_file","params":params})),
+            "read".to_owned(),
+            update(&done),
+            answers(2, &json!({"stopReason":"end_turn"})),
+        ]);
+        in_its_folder(&stage);
+        let mut host = stage.host("claude", "opencode", &[], CLAUDE);
+        host.say(&user("one"));
+        let question = host.until("control_request");
+        answer(&mut host, &question, &json!({"behavior":"allow"}));
+        host.until("result");
+        host.close();
+        let end = host.end();
+        assert_eq!(end.lines.iter().filter(|line| line["type"] == "control_request").count(), 1, "{end:#?}");
+        let calls: Vec<_> = blocks(&end.lines, "tool_use").iter().map(|call| call["name"].clone()).collect();
+        assert_eq!(calls, ["Write"], "{end:#?}");
+        assert_eq!(std::fs::read_to_string(stage.path("a.txt")).unwrap(), "new\n");
+    });
+}
+
 /// It has no such mode: what it asks about changes of files is answered for the host.
 #[test]
 fn opencode_changes_files_unasked_where_its_host_accepts_edits() {
@@ -218,9 +264,7 @@ fn opencode_changes_files_unasked_where_its_host_accepts_edits() {
             "read".to_owned(),
             answers(3, &json!({"stopReason":"end_turn"})),
         ]);
-        let folder = std::fs::canonicalize(stage.path("")).unwrap().display().to_string();
-        let script = std::fs::read_to_string(stage.path("agent-program.script")).unwrap();
-        std::fs::write(stage.path("agent-program.script"), script.replace("FOLDER", folder.trim_end_matches('/'))).unwrap();
+        in_its_folder(&stage);
         let mut host = stage.host("claude", "opencode", &[], CLAUDE);
         host.say(&user("one"));
         host.until("result");

@@ -9,7 +9,7 @@ use super::{Cli, version};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::launch::{self, Resume};
 use crate::backend::Said;
-use crate::child::Ending;
+use crate::child::{Ending, Step, Steps};
 
 /// How long a program that has just failed may take to say its version.
 const VERSION: Duration = Duration::from_secs(5);
@@ -19,6 +19,8 @@ impl Cli {
     pub(super) async fn epilogue(&mut self) -> Said {
         // It stays ours until all is known: this may be dropped while it waits.
         let Some(child) = &self.child else { return Said::Over(None) };
+        // One that has only closed its output is not waited for.
+        child.begin_stop(Steps::default());
         let ending = child.ended().await;
         let words = last_words(&ending);
         let name = self.script.as_ref().unwrap_or(&self.program).display();
@@ -98,7 +100,11 @@ fn last_words(ending: &Ending) -> String {
 }
 
 fn how(name: &impl Display, ending: &Ending, words: &str) -> String {
-    let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
+    let how = match ending.exit {
+        Some(_) if matches!(ending.step, Step::Terminated | Step::Killed) => "has closed its output, and did not end".to_owned(),
+        Some(exit) => exit.to_string(),
+        None => "does not end".to_owned(),
+    };
     if words.is_empty() {
         format!("{name} {how}")
     } else {

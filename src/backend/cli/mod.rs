@@ -30,7 +30,7 @@ use crate::adapters::raw::prompts;
 use crate::backend::hooks::{Callback, Hooks, Question};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
-use crate::backend::{Backend, Said, end, with_word};
+use crate::backend::{Backend, Hurry, Said, end, with_word};
 use crate::child::file::read_named_text;
 use crate::child::{Child, Environment, Ourselves};
 use crate::status::Failure;
@@ -399,8 +399,8 @@ impl Backend for Cli {
         }
     }
 
-    async fn stop(&mut self, dismissed: bool) {
-        end(self.child.take(), dismissed).await;
+    async fn stop(&mut self, hurry: &Hurry) {
+        end(self.child.take(), hurry).await;
     }
 }
 

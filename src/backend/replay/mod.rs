@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::{Backend, Said};
+use super::{Backend, Hurry, Said};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::event::{ControlKind, Input, InputKind};
 use crate::adapters::raw::json::Raw;
@@ -271,7 +271,7 @@ impl Backend for Replay {
         }
     }
 
-    async fn stop(&mut self, _dismissed: bool) {}
+    async fn stop(&mut self, _: &Hurry) {}
 }
 
 impl Replay {

@@ -12,7 +12,7 @@ use crate::adapters::raw::launch::Launch;
 use crate::adapters::raw::live::Listener;
 use crate::backend::choice::Choice;
 use crate::backend::replay::Live;
-use crate::backend::{Backend, Said};
+use crate::backend::{Backend, Hurry, Said};
 use crate::io::Console;
 use crate::live;
 use crate::session::run::{Ears, run as drive, words};
@@ -44,7 +44,7 @@ impl Backend for Nobody {
         }
     }
 
-    async fn stop(&mut self, _: bool) {}
+    async fn stop(&mut self, _: &Hurry) {}
 }
 
 /// Does it. A panic before `begun`, from when on the session tells of its own, is a session in which nothing happens but that it fails.

@@ -1,6 +1,6 @@
 //! Another mode, another model: what sets them, and what comes to the same.
 
-use super::words::{Dir, tell};
+use super::words::{self, Dir, tell};
 use super::{Asked, Conversation, Set, Stage, rpc};
 use crate::acp::facts::Change;
 use crate::client::Exchange;
@@ -51,6 +51,9 @@ impl Conversation {
     /// What sets this mode; nothing if what the agent does now comes to the same because its questions are answered for it.
     pub(super) fn mode_for(&self, mode: PermissionMode) -> Result<Option<Set>, String> {
         use PermissionMode::{AcceptEdits, Ask, Bypass, DontAsk};
+        if self.modes.means(mode) {
+            return Ok(None);
+        }
         let asks = || self.modes.of_mode(Ask).filter(|_| matches!(mode, Ask | AcceptEdits | Bypass | DontAsk));
         match self.modes.of_mode(mode).or_else(asks) {
             Some(word) if self.modes.is(word) => Ok(None),
@@ -94,6 +97,50 @@ impl Conversation {
         Str::escape(self.models.named(plain), &mut word);
         let (method, params) = self.models.set(("session/set_model", "modelId"), &word);
         (method, self.in_session(&params), Change::Model(word))
+    }
+
+    /// Whether a model that the agent's list lacks may be had by opening the session once more: the agent reads a model there. What runs in it
+    /// would end.
+    pub(super) fn can_open_anew(&self) -> bool {
+        self.can.own.is_some() && self.can.resume && self.running.is_none() && !self.opens_anew()
+    }
+
+    /// Whether the session is being opened once more: until then it has no prompts.
+    pub(super) fn opens_anew(&self) -> bool {
+        self.asked.values().any(|asked| matches!(asked, Asked::Anew(..)))
+    }
+
+    /// Opens the session once more, with this model.
+    pub(super) fn open_anew(&mut self, id: String, model: String, exchange: &mut Exchange) {
+        let before = self.launch.model.replace(Str::trusted(&model).unescape().into_owned());
+        // What else it is not told was noted when it was opened.
+        let params = words::opening(&self.launch, &self.can, self.serves.as_ref(), &mut Vec::new());
+        self.ask("session/resume", &self.in_session(&params), Asked::Anew(id, model, before), exchange);
+    }
+
+    /// The agent has done so, or not.
+    pub(super) fn opened_anew(
+        &mut self,
+        id: &str,
+        model: String,
+        before: Option<String>,
+        result: Raw<'_>,
+        error: Option<Raw<'_>>,
+        exchange: &mut Exchange,
+    ) {
+        let message = match error {
+            Some(error) => {
+                self.launch.model = before;
+                rpc::error(id, -32602, &words::said(error))
+            }
+            None => {
+                self.models.hear(result, "model");
+                self.changed(Change::Model(model));
+                rpc::answer(id, "{}")
+            }
+        };
+        tell(Dir::Agents, &message, exchange);
+        self.next(exchange);
     }
 
     pub(super) fn in_session(&self, params: &str) -> String {

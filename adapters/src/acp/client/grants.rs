@@ -1,6 +1,7 @@
 //! What the host has allowed an agent to do: its calls of which it was asked. What such a call does through us is not asked about again.
 //!
-//! A grant says no more than the question did: the arguments that the host saw, not what the agent says of the call afterwards.
+//! A grant says no more than the question did: the arguments that the host saw, in the words in which it was told of the call, not what the
+//! agent says of the call afterwards.
 
 use std::collections::BTreeMap;
 

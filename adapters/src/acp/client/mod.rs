@@ -44,6 +44,8 @@ pub(super) struct Conversation {
     /// What was named so far.
     sessions: Vec<Listed>,
     stage: Stage,
+    /// The agent has answered the handshake's first request.
+    greeted: bool,
     /// The session's id, as the body of a JSON string.
     session: String,
     /// How many requests were made; each has its number.
@@ -92,6 +94,8 @@ enum Asked {
     Prompt,
     /// The same for the host, under the id that it gave it, as JSON, and the mode that it wants, if it is one.
     Host(String, Change, Option<PermissionMode>),
+    /// For the host under its id, the session that is open, with this model; and the one before.
+    Anew(String, String, Option<String>),
 }
 
 /// A request that changes a session, its parameters, and what they change.
@@ -129,6 +133,7 @@ impl Conversation {
             inquiry: None,
             sessions: Vec::new(),
             stage: Stage::Begins,
+            greeted: false,
             session: String::new(),
             requests: 0,
             asked: BTreeMap::new(),
@@ -159,7 +164,7 @@ impl Conversation {
 
     /// Tells the agent the next prompt, once it has answered the one before: what is stopped is then one turn.
     fn next(&mut self, exchange: &mut Exchange) {
-        if self.stage != Stage::Open || self.running.is_some() {
+        if self.stage != Stage::Open || self.running.is_some() || self.opens_anew() {
             return;
         }
         let Some(blocks) = self.waiting.pop_front() else { return };
@@ -220,7 +225,12 @@ impl Conversation {
         match (message.get("method").and_then(Raw::string), id) {
             (Some(method), Some(id)) => self.asks(text, &method.unescape(), id, params, exchange),
             (Some(method), None) => self.notice(text, &method.unescape(), params, exchange),
-            (None, Some(id)) => match id.u64().and_then(|number| Some((number, self.asked.remove(&number)?))) {
+            // Neither an answer nor a refusal: what was asked still waits.
+            (None, Some(_)) if !["result", "error"].iter().any(|name| message.get(name).is_some()) => {
+                exchange.notes.push(format!("the agent says what is no message: {}", shown(text)));
+            }
+            // A number is not the text that spells it.
+            (None, Some(id)) => match id.as_str().parse().ok().and_then(|number| Some((number, self.asked.remove(&number)?))) {
                 Some((number, asked)) => self.answer(text, number, asked, message, exchange),
                 None => exchange.notes.push(format!("the agent answers {}, which nobody asked", id.as_str())),
             },
@@ -258,7 +268,8 @@ impl Conversation {
         if let Some(update) = update {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
-            self.deeds.hear(update, &self.session, exchange);
+            let told = self.reworded(update.as_str(), Some(update));
+            self.deeds.hear(Raw::trusted(&told), &self.session, exchange);
             if update.get("currentModeId").or_else(|| update.get("configOptions")).is_some() {
                 self.leave_plan();
             }
@@ -293,6 +304,8 @@ impl Conversation {
                 tell(Dir::Agents, text, exchange);
                 self.next(exchange);
             }
+            Asked::Host(id, Change::Model(model), _) if error.is_some() && self.can_open_anew() => self.open_anew(id, model, exchange),
+            Asked::Anew(id, model, before) => self.opened_anew(&id, model, before, result, error, exchange),
             Asked::Host(id, change, mode) => {
                 let message = match error {
                     Some(error) => rpc::error(&id, -32602, &words::said(error)),
@@ -366,6 +379,10 @@ impl Client for Conversation {
             Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(text, message, exchange),
             _ => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
         }
+    }
+
+    fn has_answered(&self) -> bool {
+        self.greeted
     }
 
     fn waits(&self) -> Option<Wait> {

@@ -60,8 +60,13 @@ impl Choice {
 
     /// The agent says anew what can be set.
     pub(super) fn hear(&mut self, news: Raw<'_>, category: &str) {
-        if let Some(current) = option(news, category).and_then(|option| option.get("currentValue")?.string()) {
+        let Some(option) = option(news, category) else { return };
+        if let Some(current) = option.get("currentValue").and_then(Raw::string) {
             self.is_now(current.as_escaped());
+        }
+        let words = values(option.get("options"));
+        if self.option.is_some() && !words.is_empty() {
+            self.words = words;
         }
     }
 
@@ -90,6 +95,11 @@ impl Choice {
         }
         let found = self.words.iter().find(ours).or_else(|| self.words.iter().find(of));
         found.map_or(name, String::as_str)
+    }
+
+    /// Whether what is chosen means this mode.
+    pub(super) fn means(&self, mode: PermissionMode) -> bool {
+        NAMES.iter().any(|(name, means)| self.is(name) && *means == mode)
     }
 
     /// The mode that means this one.

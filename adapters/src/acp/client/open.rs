@@ -19,8 +19,13 @@ impl Conversation {
         let why = error.map(words::said);
         let code = error.and_then(|error| error.get("code")).and_then(Raw::i64);
         match (asked, why) {
-            (Asked::Initialize, None) => self.greeted(result, exchange),
-            (Asked::Initialize, Some(why)) => self.end(format!("the agent refuses to begin: {why}"), exchange),
+            (Asked::Initialize, why) => {
+                self.greeted = true;
+                match why {
+                    None => self.meets(result, exchange),
+                    Some(why) => self.end(format!("the agent refuses to begin: {why}"), exchange),
+                }
+            }
             (Asked::LogIn, None) => self.open(exchange),
             (Asked::LogIn, Some(why)) => {
                 exchange.notes.push(format!("the agent could not log in: {why}"));
@@ -49,7 +54,7 @@ impl Conversation {
                 tell(Dir::Agents, text, exchange);
                 self.set(exchange);
             }
-            (Asked::Prompt | Asked::Host(..), _) => {}
+            (Asked::Prompt | Asked::Host(..) | Asked::Anew(..), _) => {}
         }
     }
 
@@ -60,7 +65,7 @@ impl Conversation {
         exchange.over = Some(why);
     }
 
-    fn greeted(&mut self, result: Raw<'_>, exchange: &mut Exchange) {
+    fn meets(&mut self, result: Raw<'_>, exchange: &mut Exchange) {
         let version = result.get("protocolVersion");
         if version.and_then(Raw::i64) != Some(words::VERSION) {
             let theirs = version.map_or("none", Raw::as_str);
@@ -192,17 +197,16 @@ impl Conversation {
         self.models = Choice::read(result, ("models", "availableModels", "modelId", "currentModelId"), "model");
         tell(Dir::Agents, text, exchange);
         self.stage = Stage::Set;
-        if let Some(mode) = self.launch.permission {
-            match self.mode_for(mode) {
-                Ok(Some((method, params, change))) => {
-                    let message = self.ask(method, &params, Asked::Set(change), exchange);
-                    tell(Dir::Ours, &message, exchange);
-                }
-                Ok(None) => {}
-                // Who wants that nothing changes must not get something else.
-                Err(why) if mode == PermissionMode::Plan => return self.end(why, exchange),
-                Err(why) => exchange.notes.push(why),
+        let mode = self.first_mode();
+        match self.mode_for(mode) {
+            Ok(Some((method, params, change))) => {
+                let message = self.ask(method, &params, Asked::Set(change), exchange);
+                tell(Dir::Ours, &message, exchange);
             }
+            Ok(None) => {}
+            // Who wants that nothing changes must not get something else.
+            Err(why) if mode == PermissionMode::Plan => return self.end(why, exchange),
+            Err(why) => exchange.notes.push(why),
         }
         if let Some(model) = self.launch.model.clone() {
             if self.models.is_empty() {
@@ -216,6 +220,15 @@ impl Conversation {
             }
         }
         self.set(exchange);
+    }
+
+    /// The mode that the session begins in. A host that names none relies on that of the program that it knows; an agent may begin in
+    /// one that asks nobody. What programs decide by themselves, not every agent's model or account is up to: there the host is asked.
+    fn first_mode(&self) -> PermissionMode {
+        match self.launch.permission_or_default() {
+            PermissionMode::Auto if self.launch.permission.is_none() => PermissionMode::Ask,
+            mode => mode,
+        }
     }
 
     /// Begins with the prompts as soon as mode and model are set.

@@ -74,8 +74,9 @@ impl Conversation {
         }
         let said = |option: Raw<'_>, name: &str| Some(option.get(name)?.string()?.as_escaped().to_owned());
         let call = params.get("toolCall");
-        if let Some(call) = call {
-            self.deeds.grants.hear(call);
+        let told = call.map(|call| self.reworded(call.as_str(), Some(call)));
+        if let Some(told) = &told {
+            self.deeds.grants.hear(Raw::trusted(told));
         }
         let question = Question {
             id: id.as_str().to_owned(),
@@ -91,9 +92,8 @@ impl Conversation {
         if self.questions.iter().any(|known| known.name() == question.name()) {
             return say(&rpc::error(&question.id, -32600, "a question of this id waits for its answer"), exchange);
         }
-        if let Some(call) = call.filter(|call| self.accepts(*call)) {
-            let call = self.reworded(call.as_str(), Some(call));
-            tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&call)), exchange);
+        if let Some(told) = told.filter(|_| call.is_some_and(|call| self.accepts(call))) {
+            tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&told)), exchange);
             return say(&rpc::answer(&question.id, &question.result(true)), exchange);
         }
         tell(Dir::Agents, &self.reworded(text, call), exchange);

@@ -1,3 +1,4 @@
+mod change;
 mod deeds;
 mod program;
 
@@ -174,7 +175,8 @@ fn lines(said: &str) -> Vec<&str> {
 fn prompts_wait_for_the_session_and_then_for_each_other() {
     let (mut scene, said) = Scene::new(|_| {});
     assert!(
-        said.starts_with(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"#),
+        said.starts_with(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"#)
+            && said.contains(r#""session":{"notices":{}}"#),
         "{said}"
     );
     assert_eq!(scene.talk.waits(), Some(Wait::Begin));
@@ -298,53 +300,6 @@ fn an_agent_that_does_not_stop_is_over() {
     scene.requests(ControlKind::Interrupt, "subtype", "interrupt");
     scene.with(|talk, exchange| talk.late(exchange));
     assert!(scene.over.unwrap().contains("does not end the turn"));
-}
-
-#[test]
-fn modes_and_models_are_set_in_the_agents_words() {
-    let mut scene = Scene::open();
-    let (taken, said) = scene.requests(ControlKind::SetMode, "mode", "bypassPermissions");
-    assert!(taken);
-    assert_eq!(
-        said,
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/set_mode\",\"params\":{\"sessionId\":\"s-1\",\"modeId\":\"yolo\"}}\n"
-    );
-    scene.answers(2, "{}");
-    assert_eq!(scene.events, ["answers host-1 true", "session /w m-1 yolo"]);
-    // What it lacks is refused; what its host answers for it is no matter of the agent's.
-    scene.events.clear();
-    assert_eq!(scene.requests(ControlKind::SetMode, "mode", "auto"), (true, String::new()));
-    assert_eq!(scene.events, ["answers host-1 false"]);
-    assert_eq!(scene.requests(ControlKind::SetMode, "mode", "default"), {
-        let said = "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/set_mode\",\"params\":{\"sessionId\":\"s-1\",\"modeId\":\"default\"}}\n";
-        (true, said.to_owned())
-    });
-    scene.events.clear();
-    let (_, said) = scene.requests(ControlKind::SetModel, "model", "m-2");
-    assert!(said.contains("session/set_model") && said.contains("\"modelId\":\"m-2\""), "{said}");
-    scene.refuses(4, -32602, "no such model");
-    assert_eq!(scene.events, ["answers host-1 false"]);
-}
-
-#[test]
-fn a_session_begins_in_the_mode_and_with_the_model_that_the_host_wants() {
-    let (mut scene, _) = Scene::new(|launch| {
-        launch.permission = Some(PermissionMode::Plan);
-        launch.model = Some("m-2".to_owned());
-    });
-    scene.prompts("x");
-    scene.answers(0, GREETED);
-    let said = scene.answers(1, OPENED);
-    let said = lines(&said);
-    assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].contains("\"modeId\":\"plan\"") && said[1].contains("\"modelId\":\"m-2\""));
-    assert_eq!(scene.talk.waits(), Some(Wait::Begin));
-    assert_eq!(scene.answers(2, "{}"), "");
-    assert!(scene.answers(3, "{}").contains("session/prompt"));
-    let (mut scene, _) = Scene::new(|launch| launch.permission = Some(PermissionMode::Plan));
-    scene.answers(0, GREETED);
-    scene.answers(1, r#"{"sessionId":"s-1"}"#);
-    assert!(scene.over.unwrap().contains("no mode that means Plan"));
 }
 
 #[test]

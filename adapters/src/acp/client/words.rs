@@ -12,7 +12,9 @@ pub(super) const VERSION: i64 = 1;
 
 /// What is said of us in the handshake.
 pub(super) const GREETING: &str = concat!(
-    "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,\"writeTextFile\":true},\"terminal\":true},",
+    "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,\"writeTextFile\":true},\"terminal\":true,",
+    // What an agent has to tell its user would otherwise come as if its model had said it.
+    "\"session\":{\"notices\":{}}},",
     "\"clientInfo\":{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"",
     env!("CARGO_PKG_VERSION"),
     "\"}}"

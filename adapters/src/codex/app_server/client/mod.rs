@@ -40,6 +40,8 @@ struct AppServer {
     /// Prompts that wait for their turn, as its `input`.
     prompts: VecDeque<String>,
     turn: Option<Turn>,
+    /// The turn that has ended last, as the body of a JSON string.
+    ended: String,
     /// Requests of the host to stop a turn of which the program has not said the id yet, by their ids, as JSON.
     stops: Vec<String>,
     questions: Vec<Question>,
@@ -131,15 +133,25 @@ impl Client for AppServer {
         let id = message.get("id").filter(|id| !id.is_null());
         match (method, id) {
             (Some(method), Some(id)) => self.question(message, method, id, exchange),
+            (Some(method), None) if self.is_no_end(message, method) => {
+                exchange.notes.push("the program says the end of a turn that does not run".to_owned());
+            }
             (Some(method), None) => {
                 recorded(FROM_PROGRAM, message.as_str(), exchange);
                 self.notification(message, method, exchange);
+            }
+            (None, _) if !["result", "error"].iter().any(|name| message.get(name).is_some()) => {
+                exchange.notes.push("the program says what is no message".to_owned());
             }
             (None, id) => {
                 recorded(FROM_PROGRAM, message.as_str(), exchange);
                 self.answered(message, id, exchange);
             }
         }
+    }
+
+    fn has_answered(&self) -> bool {
+        !matches!(self.stage, Stage::Asleep | Stage::Greeted)
     }
 
     fn waits(&self) -> Option<Wait> {
@@ -173,6 +185,7 @@ impl AppServer {
             thread: String::new(),
             prompts: VecDeque::new(),
             turn: None,
+            ended: String::new(),
             stops: Vec::new(),
             questions: Vec::new(),
             model: None,
@@ -293,10 +306,22 @@ impl AppServer {
         }
     }
 
+    /// Whether this is the end of a turn of the thread which is not the one that runs: what ended once does not end another one.
+    fn is_no_end(&self, message: Raw<'_>, method: Str<'_>) -> bool {
+        let params = message.get("params").unwrap_or(Raw::NULL);
+        let id = params.get("turn").and_then(|turn| turn.get("id")?.string());
+        let Some(id) = id.filter(|_| method.is("turn/completed")) else {
+            return false;
+        };
+        let thread = params.get("threadId").and_then(Raw::string);
+        let ours = thread.is_none_or(|thread| thread.as_escaped() == self.thread);
+        let runs = self.turn.as_ref().and_then(|turn| turn.id.as_deref());
+        ours && (id.as_escaped() == self.ended || runs.is_some_and(|runs| runs != id.as_escaped()))
+    }
+
     fn ended(&mut self, exchange: &mut Exchange) {
-        if self.turn.take().is_none() {
-            return;
-        }
+        let Some(turn) = self.turn.take() else { return };
+        self.ended = turn.id.unwrap_or_default();
         // What was to be stopped has ended by itself.
         for stop in take(&mut self.stops) {
             recorded(FROM_PROGRAM, &format!("{{\"id\":{stop},\"result\":{{}}}}"), exchange);

@@ -14,6 +14,8 @@ struct Talk {
     told: Vec<String>,
     over: Option<String>,
     notes: Vec<String>,
+    /// Turns.
+    ended: usize,
 }
 
 const GREETED: &str = r#"{"id":"agentglot-1","result":{"userAgent":"x","codexHome":"/h"}}"#;
@@ -34,6 +36,7 @@ impl Talk {
             told: Vec::new(),
             over: None,
             notes: Vec::new(),
+            ended: 0,
         };
         assert_eq!(talk.client.waits(), None);
         let mut exchange = Exchange::default();
@@ -108,9 +111,19 @@ impl Talk {
         self.says(&line).1
     }
 
+    /// The turn that runs ends: the first is `u`.
     fn ends(&mut self, status: &str) -> String {
+        let id = match self.ended {
+            0 => "u".to_owned(),
+            ended => format!("u-{ended}"),
+        };
+        self.ended += 1;
+        self.ends_one(&id, status)
+    }
+
+    fn ends_one(&mut self, id: &str, status: &str) -> String {
         self.hears(&format!(
-            r#"{{"method":"turn/completed","params":{{"threadId":"t","turn":{{"id":"u","items":[],"status":"{status}","error":null}}}}}}"#
+            r#"{{"method":"turn/completed","params":{{"threadId":"t","turn":{{"id":"{id}","items":[],"status":"{status}","error":null}}}}}}"#
         ))
     }
 }
@@ -161,6 +174,9 @@ fn a_handshake_opens_a_thread_and_prompts_wait_for_it() {
     // A second turn beside the first would be told to that one.
     talk.hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#);
     assert_eq!(talk.ends("completed"), turn(4, "two", ""));
+    // That was the first one's end.
+    assert_eq!(talk.ends_one("u", "completed"), "");
+    assert_eq!(talk.notes.len(), 1, "{:?}", talk.notes);
     assert_eq!(talk.ends("completed"), "");
     let ends = talk.told.iter().filter(|word| word.starts_with("outcome")).count();
     assert_eq!((ends, talk.client.queued(), talk.over), (2, 0, None));
