@@ -438,6 +438,8 @@ pub struct Want {
     pub keeps_quiet: bool,
     /// What is said of calls that are not whole yet comes when its line is read: who is told notes the line.
     pub at_once: bool,
+    /// A round stays open over the results of its calls where the source says its tokens only then: they stand with what was said.
+    pub whole_rounds: bool,
 }
 
 impl Want {
@@ -453,6 +455,7 @@ impl Want {
         thoughts: true,
         keeps_quiet: false,
         at_once: false,
+        whole_rounds: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -466,6 +469,7 @@ impl Want {
         thoughts: true,
         keeps_quiet: false,
         at_once: false,
+        whole_rounds: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -479,6 +483,7 @@ impl Want {
         thoughts: true,
         keeps_quiet: false,
         at_once: false,
+        whole_rounds: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -492,6 +497,7 @@ impl Want {
         thoughts: true,
         keeps_quiet: false,
         at_once: false,
+        whole_rounds: false,
     };
 
     /// The same without the pieces of calls' arguments.
@@ -502,6 +508,11 @@ impl Want {
     /// The same where what was said in pieces can be taken back.
     pub const fn with_retraction(self) -> Self {
         Self { retracts: true, ..self }
+    }
+
+    /// The same where the tokens of a round stand with what it said.
+    pub const fn with_whole_rounds(self) -> Self {
+        Self { whole_rounds: true, ..self }
     }
 
     /// The same without a place for thoughts.

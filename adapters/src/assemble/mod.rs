@@ -50,6 +50,8 @@ pub struct Assembler {
     want: Want,
     duties: Duties,
     ids_name_rounds: bool,
+    /// The tokens of a round come behind the results of its calls, and the target has its place for them before.
+    tokens_behind: bool,
     one_turn_a_run: bool,
     free_subagents: bool,
     host_runs_tools: bool,
@@ -99,6 +101,7 @@ struct Desk<'d, 'e, 'a> {
     want: Want,
     watch: bool,
     ids_name_rounds: bool,
+    tokens_behind: bool,
     tools: Option<&'d Translate>,
     calls: &'d mut Calls,
     /// A call that waited for its result, in the words that its result allows.
@@ -157,11 +160,13 @@ impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
     pub fn new(source: Format, want: Want, duties: Duties) -> Self {
         let vendor = source.dialect.vendor();
+        let tokens_behind = source.mode.tokens_behind && want.whole_rounds && !duties.live && !duties.watch;
         let late_calls = vendor.logs.late_calls && !want.as_is && !want.at_once && !duties.watch;
         Self {
             want,
             duties,
             ids_name_rounds: vendor.logs.ids_name_rounds,
+            tokens_behind,
             one_turn_a_run: vendor.logs.one_turn_a_run,
             free_subagents: vendor.logs.free_subagents,
             host_runs_tools: vendor.logs.host_runs_tools,
@@ -434,6 +439,7 @@ impl Assembler {
             want: self.want,
             watch: self.duties.watch,
             ids_name_rounds: self.ids_name_rounds,
+            tokens_behind: self.tokens_behind,
             tools: self.duties.tools.as_ref(),
             calls: &mut self.calls,
             answered: None,

@@ -239,7 +239,8 @@ impl Thread {
             return desk.emit(event);
         }
         self.round.stops(end.stop, desk.down.out);
-        if let Some(usage) = &end.usage {
+        // Of a round that is over already nobody hears any more.
+        if let Some(usage) = end.usage.as_ref().filter(|_| self.round.open) {
             self.round.counts(usage, &mut desk);
         }
         if let Some(from) = end.abandoned_from {
@@ -315,12 +316,14 @@ impl Thread {
         }
     }
 
-    /// A tool result comes: a round that nobody will end is over with it.
+    /// A tool result comes: a round that nobody will end is over with it, unless its tokens are still to come.
     pub(super) fn result(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         self.resulted = true;
         if !desk.ids_name_rounds && self.round.open && !self.round.declared {
             self.settle(origin, desk);
-            self.end_round(origin, desk);
+            if !desk.tokens_behind {
+                self.end_round(origin, desk);
+            }
         }
         self.settle_said(origin, desk);
     }
@@ -404,7 +407,7 @@ impl Thread {
     fn enter_round(&mut self, event: &Event<'_>, reply: &Reply<'_>, desk: &mut Desk<'_, '_, '_>) -> bool {
         let id = reply.id.map_or("", Str::as_escaped);
         let another = match (id.is_empty(), self.round.id.is_empty()) {
-            _ if !desk.ids_name_rounds => false,
+            _ if !desk.ids_name_rounds => desk.tokens_behind && self.resulted && !self.round.declared,
             (false, false) => id != self.round.id,
             // A reply without an id, behind a result, is another one.
             _ => self.resulted,
