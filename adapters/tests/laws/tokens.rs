@@ -126,6 +126,10 @@ fn what_comes_behind_the_results_stands_with_the_round() {
                 .collect();
             assert_eq!(outputs, [7002, 7102], "{from} -> {to}: {}", done.text());
         }
+        let read = agentglot_adapters::turns(log.as_slice(), from).map(Result::unwrap);
+        let rounds = read.flat_map(|turn| turn.thread.rounds);
+        let outputs: Vec<_> = rounds.filter_map(|round| round.usage?.output).collect();
+        assert_eq!(outputs, [7002, 7102], "turns of {from}");
     }
 }
 
