@@ -104,7 +104,8 @@ fn what_comes_behind_the_results_stands_with_the_round() {
         + "\n";
     let rollout = (format("codex:rollout"), rollout.into_bytes());
     let export = (format("opencode:export"), quick(rollout.0, format("opencode:export"), &rollout.1).out);
-    for (from, log) in [rollout, export] {
+    let run = (format("ag-ui"), quick(rollout.0, format("ag-ui"), &rollout.1).out);
+    for (from, log) in [rollout, export, run] {
         for to in [
             "claude",
             "claude:transcript",
@@ -114,6 +115,7 @@ fn what_comes_behind_the_results_stands_with_the_round() {
             "opencode",
             "opencode:export",
             "codex:app-server",
+            "ag-ui",
         ] {
             let to = format(to);
             let done = quick(from, to, &log);
