@@ -27,13 +27,30 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
 
 /// What a line says for a rollout file.
 fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
-    if !line.has_all(&["timestamp", "payload"]) {
+    if !line.has("payload") {
+        return bare(line);
+    }
+    if !line.has("timestamp") {
         return None;
     }
     match line.kind {
         "session_meta" if line.find(&["payload", "id"]).is_some() => Some((PROOF, "session_meta with its payload")),
         "response_item" | "event_msg" if line.find(&["payload", "type"]).is_some() => Some((PROOF, "an item of a rollout file")),
         "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" => Some((STRONG, "a line of a rollout file")),
+        _ => None,
+    }
+}
+
+/// The same where a line is its payload: before September 2025.
+fn bare(line: &Opened<'_>) -> Option<(u32, &'static str)> {
+    let says = |first: &str| line.get("content").and_then(|list| list.elements().next()?.get("type")).map(word) == Some(first);
+    match line.kind {
+        "" if line.has_all(&["id", "timestamp", "instructions"]) => Some((STRONG, "the header of an old rollout file")),
+        "" if line.word("record_type") == "state" => Some((STRONG, "a mark of an old rollout file")),
+        "message" if says("input_text") || says("output_text") => Some((STRONG, "an item that stands alone")),
+        "function_call" if line.has_all(&["call_id", "arguments"]) => Some((STRONG, "an item that stands alone")),
+        "function_call_output" if line.has_all(&["call_id", "output"]) => Some((STRONG, "an item that stands alone")),
+        "reasoning" if line.has("summary") => Some((HINT, "an item that stands alone")),
         _ => None,
     }
 }

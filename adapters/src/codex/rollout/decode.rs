@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::line::Line;
+use super::line::{Line, STATE};
 use crate::codec::{Cx, Decode, stray};
 use crate::codex::decode::why;
 use crate::event::{
@@ -34,6 +34,8 @@ pub struct Decoder {
     total: Option<[u64; 4]>,
     /// Why the turn failed.
     error: String,
+    /// The thread's facts do not name the folder (before September 2025): what the model is told does.
+    pub(super) no_folder: bool,
 }
 
 /// A model call.
@@ -57,7 +59,7 @@ impl Decode for Decoder {
         let kind = line.kind.map_or("", Str::as_escaped);
         let known = matches!(
             kind,
-            "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "response_item" | "event_msg"
+            "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "response_item" | "event_msg" | STATE
         );
         if !known {
             unknown(line.raw, self.kept.known(cx), sink);
@@ -159,6 +161,7 @@ impl Decoder {
             let from = line.text("forked_from_id").unwrap_or_default();
             from.as_escaped().clone_into(&mut self.forked_from);
         }
+        self.no_folder = line.text("cwd").is_none();
         let made_for = line
             .get("base_instructions")
             .and_then(|given| given.get("provenance")?.get("model")?.string());

@@ -7,7 +7,7 @@ use crate::chat::arguments_json;
 use crate::codec::{Cx, Dialect};
 use crate::codex::items::{MCP_TOOL_CALL, object};
 use crate::event::{
-    Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Sink, Thinking, ToolCall,
+    Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink, Thinking, ToolCall,
     ToolResult, Topic,
 };
 use crate::json::{Error, Raw, Shape, Str};
@@ -81,6 +81,14 @@ impl Decoder {
         match &*role.unescape() {
             "assistant" if !blocks.is_empty() => self.reply(line, blocks, sink),
             "user" if is_prompt(line, blocks) => self.prompt(line, blocks, sink),
+            "user" if self.no_folder && folder(blocks).is_some() => {
+                self.no_folder = false;
+                let facts = line.cx.keep(Session {
+                    cwd: folder(blocks),
+                    ..Session::default()
+                });
+                self.tell(line, Kind::Session(facts), sink);
+            }
             // What the model has to know: written anew by each run.
             role => {
                 let name = format!("message/{role}");
@@ -267,6 +275,22 @@ fn is_prompt(line: &Line<'_>, blocks: &[Block<'_>]) -> bool {
         _ => None,
     });
     !blocks.is_empty() && !first.is_some_and(|text| CONTEXT.iter().any(|begins| text.starts_with(begins)))
+}
+
+/// The folder that the model is told it is in.
+fn folder<'a>(blocks: &[Block<'a>]) -> Option<Str<'a>> {
+    let said = |text: Str<'a>| {
+        let (_, named) = text
+            .as_escaped()
+            .split_once("<cwd>")
+            .or_else(|| text.as_escaped().split_once("Current working directory: "))?;
+        let end = ["</cwd>", "\\n"].iter().filter_map(|end| named.find(end)).min()?;
+        Some(Str::trusted(&named[..end]))
+    };
+    blocks.iter().find_map(|block| match block {
+        Block::Text { text, .. } => said(*text),
+        _ => None,
+    })
 }
 
 /// The parts of a message.

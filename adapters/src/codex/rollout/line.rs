@@ -5,6 +5,9 @@ use crate::codec::Cx;
 use crate::event::{At, Field, Fields, Time};
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 
+/// What a line without any words is: a mark of the program's.
+pub(super) const STATE: &str = "state";
+
 /// A line, opened.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -24,14 +27,22 @@ impl<'a> Line<'a> {
     pub(super) fn read(text: &'a str, cx: &Cx<'a>) -> Result<Self, Error> {
         let mut at = Cursor::new(text);
         let members = Members::read_along(&mut at, &["payload"], cx)?;
-        let payload = members.get("payload").and_then(|payload| members.opened(payload, cx));
+        let kind = members.get("type").and_then(Raw::string);
+        let time = members.get("timestamp").and_then(Raw::string).map(Time::Iso);
+        let (kind, payload) = match members.get("payload") {
+            Some(payload) => (kind, members.opened(payload, cx)),
+            None => {
+                let stands_for = bare(&members, kind);
+                (stands_for.map(Str::trusted).or(kind), stands_for.map(|_| &*cx.arena.alloc(members)))
+            }
+        };
         Ok(Self {
             cx: *cx,
             raw: Raw::checked(&text[..at.position()]),
-            kind: members.get("type").and_then(Raw::string),
+            kind,
             payload,
             word: payload.and_then(|payload| payload.get("type")?.string()).unwrap_or_default(),
-            time: members.get("timestamp").and_then(Raw::string).map(Time::Iso),
+            time,
         })
     }
 
@@ -81,5 +92,27 @@ impl<'a> Line<'a> {
     pub(super) fn turn(&self) -> Option<Str<'a>> {
         let beside = || self.get("internal_chat_message_metadata_passthrough")?.get("turn_id")?.string();
         self.text("turn_id").or_else(beside)
+    }
+}
+
+/// The items that stand alone on lines.
+const ITEMS: [&str; 9] = [
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "local_shell_call",
+    "web_search_call",
+    "other",
+];
+
+/// Before September 2025 a line is its payload: the first the thread's facts, without a type, the others items. What kind of line says so now.
+fn bare(members: &Members<'_>, kind: Option<Str<'_>>) -> Option<&'static str> {
+    match kind {
+        Some(kind) => ITEMS.iter().any(|item| kind.is(item)).then_some("response_item"),
+        None if members.get("record_type").is_some() => Some(STATE),
+        None => (members.get("id").is_some() && members.get("timestamp").is_some()).then_some("session_meta"),
     }
 }

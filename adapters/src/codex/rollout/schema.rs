@@ -18,9 +18,25 @@ pub(super) static SIDE: Side = Side {
         line::<Other>(&[("type", "world_state")]),
         line::<Other>(&[("type", "token_usage_record")]),
         line::<Other>(&[("type", "compacted")]),
+        line::<Header>(&[("instructions", "")]),
+        line::<Message>(&[("type", "message")]),
+        line::<Reasoning>(&[("type", "reasoning")]),
+        line::<FunctionCall>(&[("type", "function_call")]),
+        line::<CallOutput>(&[("type", "function_call_output")]),
+        line::<CustomToolCall>(&[("type", "custom_tool_call")]),
+        line::<CallOutput>(&[("type", "custom_tool_call_output")]),
     ],
-    tags: &["type"],
+    tags: &["type", "id", "record_type"],
 };
+
+/// The first line of a file of before September 2025, in which items stand alone.
+#[derive(JsonSchema)]
+struct Header {
+    id: String,
+    timestamp: String,
+    instructions: Option<String>,
+    git: Option<Object>,
+}
 
 /// Any other line.
 #[derive(JsonSchema)]
