@@ -375,6 +375,12 @@ pub trait Encode {
         true
     }
 
+    /// Whether it says when a result came.
+    #[inline]
+    fn says_times(&self) -> bool {
+        false
+    }
+
     /// Which of these tokens are written.
     #[inline]
     fn counts_usage(&self) -> Counted {
@@ -440,6 +446,8 @@ pub struct Want {
     pub at_once: bool,
     /// A round stays open over the results of its calls where the source says its tokens only then: they stand with what was said.
     pub whole_rounds: bool,
+    /// The results of such a round come behind its end.
+    pub results_last: bool,
 }
 
 impl Want {
@@ -456,6 +464,7 @@ impl Want {
         keeps_quiet: false,
         at_once: false,
         whole_rounds: false,
+        results_last: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -470,6 +479,7 @@ impl Want {
         keeps_quiet: false,
         at_once: false,
         whole_rounds: false,
+        results_last: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -484,6 +494,7 @@ impl Want {
         keeps_quiet: false,
         at_once: false,
         whole_rounds: false,
+        results_last: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -498,6 +509,7 @@ impl Want {
         keeps_quiet: false,
         at_once: false,
         whole_rounds: false,
+        results_last: false,
     };
 
     /// The same without the pieces of calls' arguments.
@@ -513,6 +525,14 @@ impl Want {
     /// The same where the tokens of a round stand with what it said.
     pub const fn with_whole_rounds(self) -> Self {
         Self { whole_rounds: true, ..self }
+    }
+
+    /// The same where what a round said is written with its tokens, before the results of its calls.
+    pub const fn with_results_last(self) -> Self {
+        Self {
+            results_last: true,
+            ..self.with_whole_rounds()
+        }
     }
 
     /// The same without a place for thoughts.

@@ -10,6 +10,7 @@ mod calls;
 mod late;
 mod pending;
 mod pieces;
+mod results;
 mod settle;
 mod thread;
 mod turn;
@@ -209,6 +210,9 @@ impl Assembler {
             }
         }
         let growing = self.growing.take();
+        if self.threads.main.results.waits() && goes_between(&event.kind) {
+            self.tell_results(event.origin, down);
+        }
         match event.kind {
             Kind::Delta(delta) => {
                 self.content(event, down);
@@ -306,6 +310,19 @@ impl Assembler {
         }
     }
 
+    /// What is asked and answered stands behind the results that came before it: their round ends without its tokens.
+    #[cold]
+    fn tell_results(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let origin = Origin {
+            parent: None,
+            agent: None,
+            ..origin
+        };
+        let (thread, mut desk) = self.at(None, down);
+        thread.settle(origin, &mut desk);
+        thread.end_round(origin, &mut desk);
+    }
+
     /// Takes one more piece of the block that the last event, notices aside, was a piece of; the rest of its event is as in that
     /// one, but for ids. False if nothing was done: then it has to come as an event.
     #[inline]
@@ -337,6 +354,9 @@ impl Assembler {
 
     fn take_input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
+        if self.threads.main.results.waits() {
+            self.tell_results(input.origin, down);
+        }
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
@@ -452,6 +472,14 @@ impl Assembler {
 /// Whether a subagent that says it is at work.
 const fn is_of_thread(kind: &Kind<'_>) -> bool {
     kind.is_conversation() || matches!(kind, Kind::Notice(_))
+}
+
+/// Whether it stands in an order with results that is not to change.
+const fn goes_between(kind: &Kind<'_>) -> bool {
+    matches!(
+        kind,
+        Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_) | Kind::Command(_) | Kind::CancelResult(_) | Kind::Terminal(_)
+    )
 }
 
 /// Whether a subagent says something, and does not only end it.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, in_thread, merge};
+use super::results::Results;
 use super::waiting::Waiting;
 use super::{Desk, Down, EMPTY_REPLY};
 use crate::codec::Encode;
@@ -36,6 +37,8 @@ pub(super) struct Thread {
     pub(super) resulted: bool,
     /// Whole calls that wait for a result.
     pub(super) waiting_calls: usize,
+    /// Results that are told when the round has ended.
+    pub(super) results: Results,
     /// For each block of a snapshot: which pending block says the same. Kept for its memory, as is a text that is being escaped.
     known: Vec<Option<usize>>,
     pub(super) escaped: Vec<u8>,
@@ -328,6 +331,11 @@ impl Thread {
         self.settle_said(origin, desk);
     }
 
+    /// Whether a result waits for the round's end.
+    pub(super) const fn holds_results(&self, desk: &Desk<'_, '_, '_>) -> bool {
+        desk.tokens_behind && desk.want.results_last && self.round.open && !self.results.is_full()
+    }
+
     /// Ends the round, if one is open.
     pub(super) fn end_round(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         if self.round.open {
@@ -392,6 +400,7 @@ impl Thread {
             kind: Kind::RoundEnd(&end),
             ..*event
         });
+        self.results.tell(desk.down);
         let tokens = std::mem::take(&mut self.round.tokens);
         if !tokens.is_empty() {
             desk.down.encoder.round_tokens(tokens);

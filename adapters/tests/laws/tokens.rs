@@ -116,6 +116,8 @@ fn what_comes_behind_the_results_stands_with_the_round() {
             "opencode:export",
             "codex:app-server",
             "ag-ui",
+            "qwen-code",
+            "qwen",
         ] {
             let to = format(to);
             let done = quick(from, to, &log);
