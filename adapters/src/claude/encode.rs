@@ -137,6 +137,7 @@ impl Encoder {
             id.as_escaped().clone_into(&mut self.session);
             self.ids = None;
             self.frames.forget_session();
+            self.facts.answered(Str::EMPTY);
         }
     }
 
