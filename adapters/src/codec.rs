@@ -1,5 +1,7 @@
 //! What every dialect's folder provides.
 
+mod want;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,6 +12,7 @@ use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str, no_object, python};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
+pub use want::Want;
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
 
@@ -375,6 +378,12 @@ pub trait Encode {
         true
     }
 
+    /// Whether it says when a result came.
+    #[inline]
+    fn says_times(&self) -> bool {
+        false
+    }
+
     /// Which of these tokens are written.
     #[inline]
     fn counts_usage(&self) -> Counted {
@@ -412,107 +421,6 @@ pub trait Encode {
 
     /// From here on a person is there who can be asked: what is asked in plain text is written too.
     fn asks(&mut self) {}
-}
-
-/// What a target wants of the assembler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Want {
-    /// Replies in pieces: [`BlockStart`](crate::event::BlockStart), [`Delta`](crate::event::Delta),
-    /// [`BlockStop`](crate::event::BlockStop), one block after the other.
-    pub deltas: bool,
-    /// Replies as whole blocks: [`Reply`](crate::event::Reply). With both, a block's snapshot comes before its stop.
-    pub snapshots: bool,
-    /// Among the deltas the [pieces of a call's arguments](crate::event::Piece::Input); without it calls come without any.
-    pub inputs: bool,
-    /// Events of subagents; without it they are left out, and the ledger is told.
-    pub subagents: bool,
-    /// The source's events as they are: nothing supplied, nothing taken away.
-    pub as_is: bool,
-    /// The id of a block's end is that of the line with the whole block.
-    pub line_ids: bool,
-    /// What was said in pieces can be taken back. Without it what comes again is not said again.
-    pub retracts: bool,
-    /// There is a place for thoughts. Without it they come, and the ledger hears that they go over only from who writes them.
-    pub thoughts: bool,
-    /// Thoughts do not come at all: who goes on with what is written would be refused for them.
-    pub keeps_quiet: bool,
-    /// What is said of calls that are not whole yet comes when its line is read: who is told notes the line.
-    pub at_once: bool,
-}
-
-impl Want {
-    /// Whole blocks.
-    pub const SNAPSHOTS: Self = Self {
-        deltas: false,
-        snapshots: true,
-        inputs: false,
-        subagents: false,
-        as_is: false,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-    };
-    /// Pieces.
-    pub const DELTAS: Self = Self {
-        deltas: true,
-        snapshots: false,
-        inputs: true,
-        subagents: false,
-        as_is: false,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-    };
-    /// Pieces and whole blocks.
-    pub const BOTH: Self = Self {
-        deltas: true,
-        snapshots: true,
-        inputs: true,
-        subagents: false,
-        as_is: false,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-    };
-    /// Everything as it is.
-    pub const AS_IS: Self = Self {
-        deltas: true,
-        snapshots: true,
-        inputs: true,
-        subagents: true,
-        as_is: true,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-    };
-
-    /// The same without the pieces of calls' arguments.
-    pub const fn without_inputs(self) -> Self {
-        Self { inputs: false, ..self }
-    }
-
-    /// The same where what was said in pieces can be taken back.
-    pub const fn with_retraction(self) -> Self {
-        Self { retracts: true, ..self }
-    }
-
-    /// The same without a place for thoughts.
-    pub const fn without_thoughts(self) -> Self {
-        Self { thoughts: false, ..self }
-    }
-
-    /// The same with the events of subagents.
-    pub const fn with_subagents(self) -> Self {
-        Self { subagents: true, ..self }
-    }
 }
 
 /// How a dialect is to be written.

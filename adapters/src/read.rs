@@ -383,6 +383,7 @@ impl Encode for Collector {
     fn want(&self) -> Want {
         Want {
             at_once: true,
+            whole_rounds: true,
             ..Want::SNAPSHOTS.with_subagents()
         }
     }

@@ -306,6 +306,25 @@ fn odd_transcripts_are_read() {
     assert_eq!(made.result.as_ref().expect("it was answered").content.text(), "found");
 }
 
+/// A command that the user typed for the shell is a turn of its own, which what it wrote ends: however its first sign is spelled.
+#[test]
+fn what_a_local_command_wrote_is_no_prompt() {
+    for output in [
+        "<bash-stdout>a.txt</bash-stdout><bash-stderr></bash-stderr>",
+        "\\u003clocal-command-stdout>a\\u003c/local-command-stdout>",
+    ] {
+        let line = |id: &str, parent: &str, said: &str| {
+            format!(
+                "{{\"parentUuid\":{parent},\"isSidechain\":false,\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}},\"uuid\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"s\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+            )
+        };
+        let log = line("u1", "null", "<bash-input>ls</bash-input>") + &line("u2", "\"u1\"", output);
+        let turns = read(log.as_bytes(), format("claude:transcript"));
+        assert_eq!(turns.len(), 1, "{output}");
+        assert_eq!(turns[0].outcome.as_ref().expect("it ends").kind.as_str(), "success", "{output}");
+    }
+}
+
 /// What a program that goes on with a session would not come to is told, and read nevertheless.
 #[test]
 fn what_no_walk_comes_to_is_told() {

@@ -242,7 +242,7 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::DELTAS.with_subagents()
+        Want::DELTAS.with_subagents().with_whole_rounds()
     }
 
     #[inline]

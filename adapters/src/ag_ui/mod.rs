@@ -37,7 +37,7 @@ use crate::vendor::{Facts, Logs, Pieces, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "ag-ui",
     about: "event streams of AG-UI, the Agent User Interaction Protocol",
-    modes: &[Mode::new("events", Layout::Pieces)],
+    modes: &[Mode::new("events", Layout::Pieces).with_tokens_behind()],
     decoder: |_| Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

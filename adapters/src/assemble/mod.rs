@@ -10,6 +10,7 @@ mod calls;
 mod late;
 mod pending;
 mod pieces;
+mod results;
 mod settle;
 mod thread;
 mod turn;
@@ -50,6 +51,8 @@ pub struct Assembler {
     want: Want,
     duties: Duties,
     ids_name_rounds: bool,
+    /// The tokens of a round come behind the results of its calls, and the target has its place for them before.
+    tokens_behind: bool,
     one_turn_a_run: bool,
     free_subagents: bool,
     host_runs_tools: bool,
@@ -99,6 +102,7 @@ struct Desk<'d, 'e, 'a> {
     want: Want,
     watch: bool,
     ids_name_rounds: bool,
+    tokens_behind: bool,
     tools: Option<&'d Translate>,
     calls: &'d mut Calls,
     /// A call that waited for its result, in the words that its result allows.
@@ -157,11 +161,13 @@ impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
     pub fn new(source: Format, want: Want, duties: Duties) -> Self {
         let vendor = source.dialect.vendor();
+        let tokens_behind = source.mode.tokens_behind && want.whole_rounds && !duties.live && !duties.watch;
         let late_calls = vendor.logs.late_calls && !want.as_is && !want.at_once && !duties.watch;
         Self {
             want,
             duties,
             ids_name_rounds: vendor.logs.ids_name_rounds,
+            tokens_behind,
             one_turn_a_run: vendor.logs.one_turn_a_run,
             free_subagents: vendor.logs.free_subagents,
             host_runs_tools: vendor.logs.host_runs_tools,
@@ -204,6 +210,9 @@ impl Assembler {
             }
         }
         let growing = self.growing.take();
+        if self.threads.main.results.waits() && goes_between(&event.kind) {
+            self.tell_results(event.origin, down);
+        }
         match event.kind {
             Kind::Delta(delta) => {
                 self.content(event, down);
@@ -301,6 +310,19 @@ impl Assembler {
         }
     }
 
+    /// What is asked and answered stands behind the results that came before it: their round ends without its tokens.
+    #[cold]
+    fn tell_results(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let origin = Origin {
+            parent: None,
+            agent: None,
+            ..origin
+        };
+        let (thread, mut desk) = self.at(None, down);
+        thread.settle(origin, &mut desk);
+        thread.end_round(origin, &mut desk);
+    }
+
     /// Takes one more piece of the block that the last event, notices aside, was a piece of; the rest of its event is as in that
     /// one, but for ids. False if nothing was done: then it has to come as an event.
     #[inline]
@@ -332,6 +354,9 @@ impl Assembler {
 
     fn take_input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
+        if self.threads.main.results.waits() {
+            self.tell_results(input.origin, down);
+        }
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
@@ -434,6 +459,7 @@ impl Assembler {
             want: self.want,
             watch: self.duties.watch,
             ids_name_rounds: self.ids_name_rounds,
+            tokens_behind: self.tokens_behind,
             tools: self.duties.tools.as_ref(),
             calls: &mut self.calls,
             answered: None,
@@ -446,6 +472,14 @@ impl Assembler {
 /// Whether a subagent that says it is at work.
 const fn is_of_thread(kind: &Kind<'_>) -> bool {
     kind.is_conversation() || matches!(kind, Kind::Notice(_))
+}
+
+/// Whether it stands in an order with results that is not to change.
+const fn goes_between(kind: &Kind<'_>) -> bool {
+    matches!(
+        kind,
+        Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_) | Kind::Command(_) | Kind::CancelResult(_) | Kind::Terminal(_)
+    )
 }
 
 /// Whether a subagent says something, and does not only end it.

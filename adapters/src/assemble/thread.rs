@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, in_thread, merge};
+use super::results::Results;
 use super::waiting::Waiting;
 use super::{Desk, Down, EMPTY_REPLY};
 use crate::codec::Encode;
@@ -36,6 +37,8 @@ pub(super) struct Thread {
     pub(super) resulted: bool,
     /// Whole calls that wait for a result.
     pub(super) waiting_calls: usize,
+    /// Results that are told when the round has ended.
+    pub(super) results: Results,
     /// For each block of a snapshot: which pending block says the same. Kept for its memory, as is a text that is being escaped.
     known: Vec<Option<usize>>,
     pub(super) escaped: Vec<u8>,
@@ -239,7 +242,8 @@ impl Thread {
             return desk.emit(event);
         }
         self.round.stops(end.stop, desk.down.out);
-        if let Some(usage) = &end.usage {
+        // Of a round that is over already nobody hears any more.
+        if let Some(usage) = end.usage.as_ref().filter(|_| self.round.open) {
             self.round.counts(usage, &mut desk);
         }
         if let Some(from) = end.abandoned_from {
@@ -315,14 +319,21 @@ impl Thread {
         }
     }
 
-    /// A tool result comes: a round that nobody will end is over with it.
+    /// A tool result comes: a round that nobody will end is over with it, unless its tokens are still to come.
     pub(super) fn result(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         self.resulted = true;
         if !desk.ids_name_rounds && self.round.open && !self.round.declared {
             self.settle(origin, desk);
-            self.end_round(origin, desk);
+            if !desk.tokens_behind {
+                self.end_round(origin, desk);
+            }
         }
         self.settle_said(origin, desk);
+    }
+
+    /// Whether a result waits for the round's end.
+    pub(super) const fn holds_results(&self, desk: &Desk<'_, '_, '_>) -> bool {
+        desk.tokens_behind && desk.want.results_last && self.round.open && !self.results.is_full()
     }
 
     /// Ends the round, if one is open.
@@ -389,6 +400,7 @@ impl Thread {
             kind: Kind::RoundEnd(&end),
             ..*event
         });
+        self.results.tell(desk.down);
         let tokens = std::mem::take(&mut self.round.tokens);
         if !tokens.is_empty() {
             desk.down.encoder.round_tokens(tokens);
@@ -404,7 +416,7 @@ impl Thread {
     fn enter_round(&mut self, event: &Event<'_>, reply: &Reply<'_>, desk: &mut Desk<'_, '_, '_>) -> bool {
         let id = reply.id.map_or("", Str::as_escaped);
         let another = match (id.is_empty(), self.round.id.is_empty()) {
-            _ if !desk.ids_name_rounds => false,
+            _ if !desk.ids_name_rounds => desk.tokens_behind && self.resulted && !self.round.declared,
             (false, false) => id != self.round.id,
             // A reply without an id, behind a result, is another one.
             _ => self.resulted,

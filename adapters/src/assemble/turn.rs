@@ -188,13 +188,15 @@ impl Assembler {
                 result.of = Some(call);
             }
         }
-        self.pass(
-            &Event {
-                kind: Kind::ToolResult(&result),
-                ..*event
-            },
-            down,
-        );
+        let event = Event {
+            kind: Kind::ToolResult(&result),
+            ..*event
+        };
+        let (thread, desk) = self.at(event.origin.parent, down);
+        if thread.holds_results(&desk) {
+            return thread.results.hold(&event, &result, desk.down);
+        }
+        self.pass(&event, down);
     }
 
     /// A subagent says something for the first time: its call stands before it.
@@ -216,6 +218,7 @@ impl Assembler {
                 want: self.want,
                 watch: self.duties.watch,
                 ids_name_rounds: self.ids_name_rounds,
+                tokens_behind: self.tokens_behind,
                 tools: self.duties.tools.as_ref(),
                 calls: &mut self.calls,
                 answered: None,
@@ -256,6 +259,7 @@ impl Assembler {
                 want: self.want,
                 watch: self.duties.watch,
                 ids_name_rounds: self.ids_name_rounds,
+                tokens_behind: self.tokens_behind,
                 tools: self.duties.tools.as_ref(),
                 calls: &mut self.calls,
                 answered: None,

@@ -266,7 +266,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_subagents()
+        Want::SNAPSHOTS.with_subagents().with_whole_rounds()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

@@ -153,7 +153,7 @@ fn required(out: &mut Out, prefix: &str, count: Option<Count<'_>>, pointer: &'st
 fn optional(out: &mut Out, prefix: &str, count: Option<Count<'_>>) {
     let Some(count) = count else { return };
     out.lit(prefix);
-    if count.source.is_empty() || count.source.starts_with('"') {
+    if count.source.is_empty() || !count.source.bytes().all(|byte| byte.is_ascii_digit()) {
         out.used(count.source);
         out.number(count.value);
     } else {

@@ -27,7 +27,7 @@ pub(super) struct Behind {
 
 impl Behind {
     pub(super) fn new(style: &Style, own: bool) -> Self {
-        let waits = style.source_mode.tokens_behind && !own && !style.partial && style.mode.layout == Layout::Lines;
+        let waits = style.source_mode.tokens_behind && !own && !style.partial && matches!(style.mode.layout, Layout::Lines | Layout::Store);
         Self { waits, ..Self::default() }
     }
 
@@ -44,52 +44,66 @@ impl Behind {
     pub(super) fn place(&mut self, at: usize) {
         self.here.push(at);
     }
-}
 
-impl Encoder {
-    /// Before an event is written: what no tokens of this round follow is told without them.
-    pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out) {
-        if self.behind.lines.is_empty() {
+    /// Before an event is written: what no tokens of this round follow is told without them. `write` writes tokens.
+    pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out, write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+        if self.lines.is_empty() {
             return;
         }
         let ends = matches!(
             event.kind,
             Kind::Prompt(_) | Kind::Session(_) | Kind::RoundStart(_) | Kind::Outcome(_) | Kind::Fatal(_)
         );
-        if ends || self.behind.lines.len() > MOST {
-            self.tell_behind(None, out);
+        if ends || self.lines.len() > MOST {
+            self.tell(None, out, write);
         }
     }
 
     /// An event was written, behind `from`: holds it, or tells with what tokens all that is held was said.
-    pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out) {
-        let behind = &mut self.behind;
-        if behind.lines.is_empty() && behind.here.is_empty() {
+    pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out, write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+        if self.lines.is_empty() && self.here.is_empty() {
             return;
         }
-        let before = behind.lines.len();
-        behind.places.extend(behind.here.drain(..).map(|at| before + at - from));
+        let before = self.lines.len();
+        self.places.extend(self.here.drain(..).map(|at| before + at - from));
         if out.len() > from {
-            behind.lines.append(&mut out.take_from(from));
+            self.lines.append(&mut out.take_from(from));
             out.promise();
         }
         match event.kind {
             _ if event.origin.parent.is_some() => {}
-            Kind::RoundStop(stop) if stop.usage.is_some() => self.tell_behind(stop.usage.as_ref(), out),
-            Kind::RoundEnd(end) => self.tell_behind(end.usage.as_ref(), out),
+            Kind::RoundStop(stop) if stop.usage.is_some() => self.tell(stop.usage.as_ref(), out, write),
+            Kind::RoundEnd(end) => self.tell(end.usage.as_ref(), out, write),
             _ => {}
         }
     }
 
     /// Tells what is held.
-    pub(super) fn tell_behind(&mut self, usage: Option<&Usage<'_>>, out: &mut Out) {
-        let lines = std::mem::take(&mut self.behind.lines);
+    pub(super) fn tell(&mut self, usage: Option<&Usage<'_>>, out: &mut Out, mut write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+        let lines = std::mem::take(&mut self.lines);
         let mut done = 0;
-        for at in self.behind.places.drain(..) {
+        for at in self.places.drain(..) {
             out.bytes(&lines[done..at]);
             done = at;
-            self.writer.usage_at(out, usage, UsagePlace::Message);
+            write(usage, out);
         }
         out.bytes(&lines[done..]);
+    }
+}
+
+impl Encoder {
+    pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out) {
+        let Self { behind, writer, .. } = self;
+        behind.before(event, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
+    }
+
+    pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out) {
+        let Self { behind, writer, .. } = self;
+        behind.after(event, from, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
+    }
+
+    pub(super) fn tell_behind(&mut self, usage: Option<&Usage<'_>>, out: &mut Out) {
+        let Self { behind, writer, .. } = self;
+        behind.tell(usage, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
     }
 }

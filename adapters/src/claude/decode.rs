@@ -468,11 +468,15 @@ fn source(content: Content<'_>, origin: &Origin<'_>, replay: bool) -> PromptSour
     if origin.parent.is_some() {
         return PromptSource::Parent;
     }
-    let local = |text: Str<'_>| text.begins("<local-command-std");
-    if replay && !content.texts().next().is_some_and(local) {
+    if replay && !content.texts().next().is_some_and(is_local_output) {
         return PromptSource::Echo;
     }
     PromptSource::Agent
+}
+
+/// What a local command wrote, a slash command's or a shell's that the user typed behind an exclamation mark, stands in the user's role.
+pub(super) fn is_local_output(text: Str<'_>) -> bool {
+    ["<local-command-std", "<bash-std"].iter().any(|start| text.begins(start))
 }
 
 /// How a call went: refused where the line says so, interrupted where the tool says so, else by `is_error`.

@@ -137,6 +137,7 @@ impl Encoder {
             id.as_escaped().clone_into(&mut self.session);
             self.ids = None;
             self.frames.forget_session();
+            self.facts.answered(Str::EMPTY);
         }
     }
 
@@ -231,7 +232,7 @@ impl Encode for Encoder {
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
             Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),
-            Layout::Lines => Want::SNAPSHOTS.with_subagents(),
+            Layout::Lines => Want::SNAPSHOTS.with_subagents().with_whole_rounds(),
             Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
             _ => Want::SNAPSHOTS,
         };

@@ -15,6 +15,8 @@ pub(super) struct Facts {
     known: bool,
     cwd: Option<String>,
     model: Option<String>,
+    /// The model that answered last, where the session names none.
+    answers: String,
     tools: Option<String>,
     mode: Option<String>,
     key_source: Option<String>,
@@ -34,6 +36,7 @@ impl Facts {
             known: true,
             cwd: text(session.cwd),
             model: text(session.model),
+            answers: String::new(),
             tools: list(session.tools).map(|raw| names(&raw)),
             mode: session.permission_mode.map(|mode| self::mode(mode.as_escaped()).to_owned()),
             key_source: text(session.api_key_source),
@@ -48,6 +51,13 @@ impl Facts {
     pub(super) fn model(&self) -> Option<&str> {
         self.model.as_deref().filter(|model| !model.is_empty())
     }
+
+    /// This model has answered.
+    pub(super) fn answered(&mut self, model: Str<'_>) {
+        if self.answers != model.as_escaped() && self.model().is_none() {
+            model.as_escaped().clone_into(&mut self.answers);
+        }
+    }
 }
 
 impl Encoder {
@@ -59,8 +69,8 @@ impl Encoder {
             }
             return;
         }
-        let kept = std::mem::replace(&mut self.facts, Facts::of(session)).kept;
-        self.facts.kept = kept;
+        let before = std::mem::replace(&mut self.facts, Facts::of(session));
+        (self.facts.kept, self.facts.answers) = (before.kept, before.answers);
         let texts = [
             session.cwd,
             session.model,
@@ -124,7 +134,13 @@ impl Encoder {
         self.session_id(out);
         list(out, ",\"tools\":", facts.tools.as_deref(), "/tools");
         list(out, ",\"mcp_servers\":", facts.mcp_servers.as_deref(), "/mcp_servers");
-        text(out, ",\"model\":", facts.model(), "unknown", "/model");
+        match facts.model() {
+            None if !facts.answers.is_empty() => {
+                text(out, ",\"model\":", Some(&facts.answers), "", "/model");
+                out.invented("/model", "that of the reply before");
+            }
+            model => text(out, ",\"model\":", model, "unknown", "/model"),
+        }
         text(out, ",\"permissionMode\":", facts.mode.as_deref(), "default", "/permissionMode");
         list(out, ",\"slash_commands\":", facts.slash_commands.as_deref(), "/slash_commands");
         text(out, ",\"apiKeySource\":", facts.key_source.as_deref(), "none", "/apiKeySource");

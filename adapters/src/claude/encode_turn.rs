@@ -201,6 +201,9 @@ impl Encoder {
     fn assistant(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, out: &mut Out) {
         self.make_id(&event.origin, reply.id, out, "/message/id");
         self.make_model(&event.origin, reply.model, out, "/message/model");
+        if let Some(model) = reply.model.filter(|_| event.origin.parent.is_none() && reply.error.is_none()) {
+            self.facts.answered(model);
+        }
         if self.has_frame(event, reply, out) {
             self.framed_head(reply, out);
             self.writer.block(out, block);

@@ -204,3 +204,29 @@ fn tokens_that_are_said_behind_a_round_are_its_lines() {
     says(3, "\"two\"", 0);
     assert_eq!(lines.len(), 5, "{out}");
 }
+
+/// Transcripts name no model but those of replies: a turn that follows one begins with its.
+#[test]
+fn a_later_turn_names_the_model_that_answered() {
+    let line = |kind: &str, id: u8, message: &str| {
+        format!(
+            "{{\"parentUuid\":null,\"isSidechain\":false,\"type\":\"{kind}\",\"message\":{message},\"uuid\":\"u{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"s\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+        )
+    };
+    let ask = r#"{"role":"user","content":"ask"}"#;
+    let say = r#"{"id":"m","role":"assistant","model":"claude-x","content":[{"type":"text","text":"say"}],"stop_reason":"end_turn"}"#;
+    let log = [
+        line("user", 1, ask),
+        line("assistant", 2, say),
+        line("user", 3, ask),
+        line("assistant", 4, say),
+    ]
+    .concat();
+    let out = crate::testing::kept(&log, "claude:transcript", "claude");
+    let inits: Vec<&str> = out.lines().filter(|line| line.contains("\"init\"")).collect();
+    assert_eq!(inits.len(), 2, "{out}");
+    assert!(
+        inits[0].contains("\"model\":\"unknown\"") && inits[1].contains("\"model\":\"claude-x\""),
+        "{out}"
+    );
+}

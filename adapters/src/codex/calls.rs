@@ -6,7 +6,7 @@ use super::decode::{Decoder, ItemLine, known};
 use super::items::{BUILTIN, MCP_TOOL_CALL, PRINTED, PROCESS, Tool, object};
 use crate::chat::FieldList;
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Content, Detail, DetailShape, Fate, Field, Kind, ResultStatus, Sink, ToolCall, ToolKind, ToolResult, Topic};
+use crate::event::{At, Block, Content, Detail, DetailShape, Fate, Field, Kind, Media, ResultStatus, Sink, ToolCall, ToolKind, ToolResult, Topic};
 use crate::ids;
 use crate::json::{Error, Raw, Shape, Str};
 use crate::tools::kind_of;
@@ -261,6 +261,7 @@ pub(super) fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, c
                 cx.took(kind.as_escaped());
                 blocks.push(Block::Text { text, fields: &[] });
             }
+            None if kind.is("image") => blocks.push(Block::Media(Media { kind, raw: block })),
             None => blocks.push(Block::Other { kind, raw: block }),
         }
     }

@@ -244,3 +244,20 @@ fn a_word_for_the_outcome_that_nobody_knows_is_told_as_lost() {
     assert!(lost("error_of_the_moon"));
     assert!(!lost("error_during_execution"));
 }
+
+/// What a server's tool shows is an image to every target, and an image of another dialect stands in an item as servers give it.
+#[test]
+fn an_image_of_a_server_is_an_image() {
+    let log = r#"{"type":"thread.started","thread_id":"s"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"item_0","type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":{"content":[{"type":"text","text":"here"},{"type":"image","data":"QUJD","mimeType":"image/png"}],"structured_content":null},"error":null,"status":"completed"}}
+{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}
+"#;
+    let blocks = crate::testing::kept(log, "codex", "claude");
+    let source = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+    assert!(blocks.contains(source), "{blocks}");
+    let agent = crate::testing::kept(log, "codex", "acp");
+    assert!(agent.contains(r#""mimeType":"image/png","data":"QUJD""#), "{agent}");
+    let items = crate::testing::kept(&blocks, "claude", "codex");
+    assert!(items.contains(r#"{"type":"image","data":"QUJD","mimeType":"image/png"}"#), "{items}");
+}

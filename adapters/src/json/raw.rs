@@ -149,11 +149,12 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// A whole number that fits; a JSON string that holds one counts too (proto3 writes 64-bit numbers so).
+    /// A whole number that fits; a JSON string that holds one counts too (proto3 writes 64-bit numbers so), and one with a fraction of
+    /// nothing (tables of numbers, some of which are missing, are written so).
     #[inline]
     pub fn u64(self) -> Option<u64> {
         let text = self.number();
-        few_digits(text).or_else(|| text.parse().ok())
+        few_digits(text).or_else(|| text.parse().ok()).or_else(|| whole(text))
     }
 
     /// As [`Self::u64`], signed.
@@ -321,6 +322,19 @@ fn few_digits(text: &str) -> Option<u64> {
         .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + u64::from(digit - b'0')))
 }
 
+/// The number, if there is nothing behind its point and each whole number up to it can be told apart.
+#[cold]
+fn whole(text: &str) -> Option<u64> {
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    let number: f64 = text.parse().ok().filter(|_| text.starts_with(|first: char| first.is_ascii_digit()))?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole, not negative and not large"
+    )]
+    (number.fract() == 0.0 && number <= MOST).then_some(number as u64)
+}
+
 fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
     if a.text == b.text {
         return true;
@@ -362,6 +376,17 @@ fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_number_is_one_however_it_is_spelled() {
+        let read = |text| Raw::trusted(text).u64();
+        for (text, number) in [("12", 12), ("12.0", 12), ("1e3", 1000), ("\"7\"", 7), ("18446744073709551615", u64::MAX)] {
+            assert_eq!(read(text), Some(number), "{text}");
+        }
+        for text in ["12.5", "-1", "-0.0", "1e300", "null", "\"x\"", "\"inf\"", "[1]"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn values_that_say_the_same_are_the_same() {

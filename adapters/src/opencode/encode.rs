@@ -84,8 +84,8 @@ impl Encoder {
 impl Encode for Encoder {
     fn want(&self) -> Want {
         match self.style.hides_thoughts {
-            true => Want::SNAPSHOTS.without_thoughts(),
-            false => Want::SNAPSHOTS,
+            true => Want::SNAPSHOTS.with_whole_rounds().without_thoughts(),
+            false => Want::SNAPSHOTS.with_whole_rounds(),
         }
     }
 

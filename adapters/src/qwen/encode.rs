@@ -355,7 +355,7 @@ impl Encode for Encoder {
         match self.mode.layout {
             Layout::Pieces => Want::DELTAS.with_subagents(),
             Layout::Text => Want::SNAPSHOTS,
-            _ => Want::SNAPSHOTS.with_subagents(),
+            _ => Want::SNAPSHOTS.with_subagents().with_results_last(),
         }
     }
 
@@ -391,6 +391,10 @@ impl Encode for Encoder {
 
     fn takes_fields(&self) -> bool {
         self.own
+    }
+
+    fn says_times(&self) -> bool {
+        true
     }
 
     fn takes_usage(&self) -> bool {

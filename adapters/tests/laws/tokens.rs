@@ -85,6 +85,74 @@ fn what_comes_behind_its_reply_goes_over_with_the_turn() {
     assert!(!done.ledger.contains("/event/usage/input_tokens"), "{}", done.ledger);
 }
 
+/// A rollout says the tokens of a round when its call has been answered, an export behind all parts of the message: they stand with what
+/// the round said all the same, where the target has a place for them there.
+#[test]
+fn what_comes_behind_the_results_stands_with_the_round() {
+    let rollout = [
+        r#"{"timestamp":"2026-11-21T07:10:27.732Z","type":"session_meta","payload":{"id":"s","cwd":"/w","originator":"codex_exec","cli_version":"0.169.0"}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.733Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.734Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["user.text"]}}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.735Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"c"}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.736Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"a"}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.737Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":7001,"cached_input_tokens":0,"output_tokens":7002,"reasoning_output_tokens":0,"total_tokens":14003},"last_token_usage":{"input_tokens":7001,"cached_input_tokens":0,"output_tokens":7002,"reasoning_output_tokens":0,"total_tokens":14003}}}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.738Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.739Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":14102,"cached_input_tokens":0,"output_tokens":14104,"reasoning_output_tokens":0,"total_tokens":28206},"last_token_usage":{"input_tokens":7101,"cached_input_tokens":0,"output_tokens":7102,"reasoning_output_tokens":0,"total_tokens":14203}}}}"#,
+        r#"{"timestamp":"2026-11-21T07:10:27.740Z","type":"event_msg","payload":{"type":"task_complete","turn_id":"t","last_agent_message":"done"}}"#,
+    ]
+    .join("\n")
+        + "\n";
+    let rollout = (format("codex:rollout"), rollout.into_bytes());
+    let export = (format("opencode:export"), quick(rollout.0, format("opencode:export"), &rollout.1).out);
+    let run = (format("ag-ui"), quick(rollout.0, format("ag-ui"), &rollout.1).out);
+    for (from, log) in [rollout, export, run] {
+        for to in [
+            "claude",
+            "claude:transcript",
+            "qwen-code:chat",
+            "gemini:chat",
+            "atif",
+            "opencode",
+            "opencode:export",
+            "codex:app-server",
+            "ag-ui",
+            "qwen-code",
+            "qwen",
+        ] {
+            let to = format(to);
+            let done = quick(from, to, &log);
+            let read = quick(to, events(), &done.out);
+            let outputs: Vec<u64> = read
+                .text()
+                .lines()
+                .filter(|line| line.contains("\"scope\":\"round\""))
+                .filter_map(|line| line.split("\"output\":").nth(1)?.split([',', '}']).next()?.parse().ok())
+                .collect();
+            assert_eq!(outputs, [7002, 7102], "{from} -> {to}: {}", done.text());
+        }
+        let read = agentglot_adapters::turns(log.as_slice(), from).map(Result::unwrap);
+        let rounds = read.flat_map(|turn| turn.thread.rounds);
+        let outputs: Vec<_> = rounds.filter_map(|round| round.usage?.output).collect();
+        assert_eq!(outputs, [7002, 7102], "turns of {from}");
+    }
+}
+
+/// A reply of which only the tokens are left (Gemini CLI's, whose call stands on a line of its own) leaves them to what its round says next.
+#[test]
+fn a_reply_without_words_leaves_its_tokens_to_its_call() {
+    let log = [
+        r#"{"sessionId":"s","projectHash":"p","startTime":"2026-11-21T07:03:49.422Z","lastUpdated":"2026-11-21T07:03:49.422Z","kind":"main"}"#,
+        r#"{"id":"a","timestamp":"2026-11-21T07:03:49.430Z","type":"user","content":[{"text":"go"}]}"#,
+        r#"{"id":"b","timestamp":"2026-11-21T07:03:49.486Z","type":"gemini","content":"","thoughts":[],"tokens":{"input":7001,"output":7002,"cached":0,"thoughts":0,"tool":0,"total":14003},"model":"m"}"#,
+        r#"{"id":"b","timestamp":"2026-11-21T07:03:49.486Z","type":"gemini","content":"","thoughts":[],"tokens":{"input":7001,"output":7002,"cached":0,"thoughts":0,"tool":0,"total":14003},"model":"m","toolCalls":[{"id":"c","name":"read_file","args":{"file_path":"/a"},"result":[{"functionResponse":{"id":"c","name":"read_file","response":{"output":"x"}}}],"status":"success","timestamp":"2026-11-21T07:03:49.490Z"}]}"#,
+    ]
+    .join("\n")
+        + "\n";
+    let done = quick(format("gemini:chat"), format("claude:transcript"), log.as_bytes());
+    let call = done.text().lines().find(|line| line.contains("\"tool_use\"")).unwrap().to_owned();
+    assert!(call.contains("\"output_tokens\":7002"), "{call}");
+}
+
 /// The sum of a session, as Qwen Code says it.
 fn turn(n: u32, input: u32, failed: bool) -> String {
     let (word, rest) = match failed {

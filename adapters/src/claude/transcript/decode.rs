@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::line::Line;
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{Part, Reader, Said};
-use crate::claude::decode::status;
+use crate::claude::decode::{is_local_output, status};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{
     At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Limit, Notice, Origin, OutcomeKind, Prompt, PromptSource, ResultStatus, Session,
@@ -158,9 +158,8 @@ impl Decoder {
     fn prompt<'a>(&mut self, line: Line<'_, 'a>, content: Content<'a>, sink: &mut dyn Sink<'a>) {
         let cx = *line.reader.cx;
         let first = content.texts().next().unwrap_or_default();
-        let begins = |start: &str| first.as_escaped().starts_with(start);
-        let stopped = begins(INTERRUPTED);
-        let local = begins("<local-command-std");
+        let stopped = first.begins(INTERRUPTED);
+        let local = is_local_output(first);
         let own = line.is_meta || stopped || local;
         let main = self.kept.is_main() && !(line.is_sidechain && self.kept.has_begun() && !self.alone);
         if main && !own {

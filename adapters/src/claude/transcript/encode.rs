@@ -3,10 +3,12 @@ use bumpalo::Bump;
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{MESSAGE, UsagePlace, Writer, member};
 use crate::claude::VERSION;
+use crate::claude::behind::Behind;
 use crate::claude::encode::{write_request, write_time};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
     At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolResult,
+    Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time, version};
@@ -24,6 +26,10 @@ pub struct Encoder {
     round: Option<(Option<String>, String)>,
     /// The lines of calls that have no result yet.
     calls: Vec<(String, String)>,
+    /// The tokens of a reply that had no block to stand with: the next block of its round has them.
+    tokens: Option<Usage<'static>>,
+    /// Lines whose tokens are said behind them.
+    behind: Behind,
 }
 
 /// The members of a line of the conversation that stand behind its message.
@@ -42,6 +48,8 @@ impl Encoder {
             mode: None,
             round: None,
             calls: Vec::new(),
+            tokens: None,
+            behind: Behind::new(&style, style.is_own(Dialect::Claude)),
         }
     }
 
@@ -74,7 +82,7 @@ impl Encoder {
     }
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
-        self.round = None;
+        (self.round, self.tokens) = (None, None);
         let id = self.kept.line_id(origin.id, "/uuid", out);
         self.head(None, out);
         if prompt.source == PromptSource::Agent {
@@ -119,6 +127,7 @@ impl Encoder {
     }
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        let mut any = false;
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } if text.is_empty() => out.carried(),
@@ -127,13 +136,28 @@ impl Encoder {
                     out.lost(thinking.text.as_escaped(), None, "thinking that no model has signed cannot be sent again");
                     out.left_out("thinking that no model has signed cannot be sent again");
                 }
-                block => self.block(event, reply, block, out),
+                block => {
+                    let usage = reply.usage.or(self.tokens.take());
+                    self.block(event, reply, usage.as_ref(), block, out);
+                    any = true;
+                }
             }
+        }
+        if let Some(usage) = reply.usage.filter(|_| !any) {
+            self.tokens = Some(usage.detached());
+        }
+    }
+
+    /// Writes the tokens of a reply, if they are known.
+    fn tokens(writer: &Writer, usage: Option<&Usage<'_>>, out: &mut Out) {
+        if usage.is_some() {
+            out.lit(",\"usage\":");
+            writer.usage_at(out, usage, UsagePlace::Message);
         }
     }
 
     /// Each block has a line; they share the reply's id.
-    fn block(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, out: &mut Out) {
+    fn block(&mut self, event: &Event<'_>, reply: &Reply<'_>, usage: Option<&Usage<'_>>, block: &Block<'_>, out: &mut Out) {
         let id = self.kept.line_id(event.origin.id, "/uuid", out);
         self.name_round(reply, out);
         self.head(None, out);
@@ -157,9 +181,9 @@ impl Encoder {
             (None, _) => out.lit("null"),
         }
         out.lit(",\"stop_sequence\":null");
-        if reply.usage.is_some() {
-            out.lit(",\"usage\":");
-            self.writer.usage_at(out, reply.usage.as_ref(), UsagePlace::Message);
+        Self::tokens(&self.writer, usage, out);
+        if self.behind.waits() && usage.is_none() && reply.error.is_none() {
+            self.behind.place(out.len());
         }
         out.lit("}");
         if let Some(error) = reply.error {
@@ -232,10 +256,7 @@ impl Encoder {
                 if !self.writer.has(fields, At::Part(MESSAGE), "stop_sequence") {
                     out.lit(",\"stop_sequence\":null");
                 }
-                if reply.usage.is_some() {
-                    out.lit(",\"usage\":");
-                    self.writer.usage_at(out, reply.usage.as_ref(), UsagePlace::Message);
-                }
+                Self::tokens(&self.writer, reply.usage.as_ref(), out);
                 self.message_end(fields, out);
                 out.str_if(",\"error\":", reply.error);
             }
@@ -282,7 +303,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        Want::SNAPSHOTS.with_whole_rounds()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
@@ -293,6 +314,33 @@ impl Encode for Encoder {
         let arena = Bump::new();
         let renamed = self.kept.unique.event(event, "/message/content/0/id", &arena, out);
         let event = renamed.as_ref().unwrap_or(event);
+        let Self { behind, writer, .. } = self;
+        behind.before(event, out, |usage, out| Self::tokens(writer, usage, out));
+        let from = out.len();
+        self.write(event, out);
+        let Self { behind, writer, .. } = self;
+        behind.after(event, from, out, |usage, out| Self::tokens(writer, usage, out));
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if let InputKind::Prompt(prompt) = input.kind {
+            self.tell_behind(out);
+            self.prompt(&input.origin, prompt, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.tell_behind(out);
+    }
+}
+
+impl Encoder {
+    fn tell_behind(&mut self, out: &mut Out) {
+        let Self { behind, writer, .. } = self;
+        behind.tell(None, out, |usage, out| Self::tokens(writer, usage, out));
+    }
+
+    fn write(&mut self, event: &Event<'_>, out: &mut Out) {
         match event.kind {
             Kind::Session(session) => {
                 self.kept.facts(session, out);
@@ -301,14 +349,8 @@ impl Encode for Encoder {
             Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
             Kind::Reply(reply) => self.reply(event, reply, out),
             Kind::ToolResult(result) => self.result(event, result, out),
-            Kind::RoundEnd(_) => self.round = None,
+            Kind::RoundEnd(_) => (self.round, self.tokens) = (None, None),
             _ => {}
-        }
-    }
-
-    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if let InputKind::Prompt(prompt) = input.kind {
-            self.prompt(&input.origin, prompt, out);
         }
     }
 }

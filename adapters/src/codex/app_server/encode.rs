@@ -58,7 +58,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::BOTH.without_inputs()
+        Want::BOTH.without_inputs().with_whole_rounds()
     }
 
     fn takes_fields(&self) -> bool {

@@ -97,7 +97,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What kind of line it would be since 0.32, which puts each into a `payload`.
+/// What kind of line it would be since September 2025, when each got a `payload`.
 fn bare(line: &Members<'_>) -> Option<&'static str> {
     let has = |name: &str| line.get(name).is_some();
     match line.get("type").and_then(Raw::string) {

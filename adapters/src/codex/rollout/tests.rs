@@ -229,3 +229,32 @@ fn a_patch_is_told_as_the_changes_of_its_files() {
     let other = events(&[META, ASK, &shell(r#"\"bash\",\"-lc\",\"echo apply_patch\""#)]);
     assert!(other.contains(r#""name":"shell""#), "{other}");
 }
+
+/// Before September 2025 lines were the items themselves, behind the thread's facts, and the folder stood in what the model was told.
+#[test]
+fn items_that_stand_alone_are_read() {
+    let log = r#"{"id":"t","timestamp":"2025-07-10T10:00:00.000Z","instructions":null,"git":{"branch":"main"}}
+{"record_type":"state"}
+{"type":"message","id":null,"role":"user","content":[{"type":"input_text","text":"<environment_context>\n  <cwd>/w/old</cwd>\n</environment_context>"}]}
+{"type":"message","id":null,"role":"user","content":[{"type":"input_text","text":"ask"}]}
+{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"think"}],"content":null,"encrypted_content":"x"}
+{"type":"function_call","id":"fc_1","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"ls\"]}","call_id":"c"}
+{"type":"function_call_output","call_id":"c","output":"{\"output\":\"boom\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"}
+{"type":"message","id":null,"role":"assistant","content":[{"type":"output_text","text":"say"}]}
+"#;
+    let stored = converted(log, "codex:rollout", "agentglot");
+    assert_eq!(converted(&stored, "agentglot", "codex:rollout"), log, "it goes back as it was");
+    for (event, times) in [("prompt", 1), ("reply", 3), ("tool_result", 1), ("outcome", 1), ("unknown", 0)] {
+        assert_eq!(count(&stored, event), times, "{event} in {stored}");
+    }
+    let claude = converted(log, "codex:rollout", "claude");
+    for part in [
+        r#""cwd":"/w/old""#,
+        r#""session_id":"t""#,
+        r#""input":{"command":"ls""#,
+        r#""is_error":true"#,
+        r#""result":"say""#,
+    ] {
+        assert!(claude.contains(part), "{part} in {claude}");
+    }
+}

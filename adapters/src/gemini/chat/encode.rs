@@ -446,7 +446,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        Want::SNAPSHOTS.with_whole_rounds()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

@@ -297,7 +297,7 @@ fn member(field: &Field<'_>, out: &mut Out) {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        Want::SNAPSHOTS.with_whole_rounds()
     }
 
     fn takes_fields(&self) -> bool {

@@ -1,0 +1,127 @@
+//! What encoders ask for.
+
+/// What a target wants of the assembler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// Replies in pieces: [`BlockStart`](crate::event::BlockStart), [`Delta`](crate::event::Delta),
+    /// [`BlockStop`](crate::event::BlockStop), one block after the other.
+    pub deltas: bool,
+    /// Replies as whole blocks: [`Reply`](crate::event::Reply). With both, a block's snapshot comes before its stop.
+    pub snapshots: bool,
+    /// Among the deltas the [pieces of a call's arguments](crate::event::Piece::Input); without it calls come without any.
+    pub inputs: bool,
+    /// Events of subagents; without it they are left out, and the ledger is told.
+    pub subagents: bool,
+    /// The source's events as they are: nothing supplied, nothing taken away.
+    pub as_is: bool,
+    /// The id of a block's end is that of the line with the whole block.
+    pub line_ids: bool,
+    /// What was said in pieces can be taken back. Without it what comes again is not said again.
+    pub retracts: bool,
+    /// There is a place for thoughts. Without it they come, and the ledger hears that they go over only from who writes them.
+    pub thoughts: bool,
+    /// Thoughts do not come at all: who goes on with what is written would be refused for them.
+    pub keeps_quiet: bool,
+    /// What is said of calls that are not whole yet comes when its line is read: who is told notes the line.
+    pub at_once: bool,
+    /// A round stays open over the results of its calls where the source says its tokens only then: they stand with what was said.
+    pub whole_rounds: bool,
+    /// The results of such a round come behind its end.
+    pub results_last: bool,
+}
+
+impl Want {
+    /// Whole blocks.
+    pub const SNAPSHOTS: Self = Self {
+        deltas: false,
+        snapshots: true,
+        inputs: false,
+        subagents: false,
+        as_is: false,
+        line_ids: false,
+        retracts: false,
+        thoughts: true,
+        keeps_quiet: false,
+        at_once: false,
+        whole_rounds: false,
+        results_last: false,
+    };
+    /// Pieces.
+    pub const DELTAS: Self = Self {
+        deltas: true,
+        snapshots: false,
+        inputs: true,
+        subagents: false,
+        as_is: false,
+        line_ids: false,
+        retracts: false,
+        thoughts: true,
+        keeps_quiet: false,
+        at_once: false,
+        whole_rounds: false,
+        results_last: false,
+    };
+    /// Pieces and whole blocks.
+    pub const BOTH: Self = Self {
+        deltas: true,
+        snapshots: true,
+        inputs: true,
+        subagents: false,
+        as_is: false,
+        line_ids: false,
+        retracts: false,
+        thoughts: true,
+        keeps_quiet: false,
+        at_once: false,
+        whole_rounds: false,
+        results_last: false,
+    };
+    /// Everything as it is.
+    pub const AS_IS: Self = Self {
+        deltas: true,
+        snapshots: true,
+        inputs: true,
+        subagents: true,
+        as_is: true,
+        line_ids: false,
+        retracts: false,
+        thoughts: true,
+        keeps_quiet: false,
+        at_once: false,
+        whole_rounds: false,
+        results_last: false,
+    };
+
+    /// The same without the pieces of calls' arguments.
+    pub const fn without_inputs(self) -> Self {
+        Self { inputs: false, ..self }
+    }
+
+    /// The same where what was said in pieces can be taken back.
+    pub const fn with_retraction(self) -> Self {
+        Self { retracts: true, ..self }
+    }
+
+    /// The same where the tokens of a round stand with what it said.
+    pub const fn with_whole_rounds(self) -> Self {
+        Self { whole_rounds: true, ..self }
+    }
+
+    /// The same where what a round said is written with its tokens, before the results of its calls.
+    pub const fn with_results_last(self) -> Self {
+        Self {
+            results_last: true,
+            ..self.with_whole_rounds()
+        }
+    }
+
+    /// The same without a place for thoughts.
+    pub const fn without_thoughts(self) -> Self {
+        Self { thoughts: false, ..self }
+    }
+
+    /// The same with the events of subagents.
+    pub const fn with_subagents(self) -> Self {
+        Self { subagents: true, ..self }
+    }
+}
