@@ -230,3 +230,28 @@ fn a_later_turn_names_the_model_that_answered() {
         "{out}"
     );
 }
+
+/// A line that goes on from nothing begins its session, also where the file does not hold what the user said.
+#[test]
+fn sessions_of_one_file_may_begin_with_a_reply() {
+    let line = |session: &str, id: &str, after: &str, kind: &str, message: &str| {
+        let after = if after.is_empty() { "null".to_owned() } else { format!("\"{after}\"") };
+        format!(
+            "{{\"parentUuid\":{after},\"isSidechain\":false,\"type\":\"{kind}\",\"message\":{message},\"uuid\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"{session}\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+        )
+    };
+    let call = r#"{"id":"m","role":"assistant","model":"x","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}]}"#;
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"done"}]}"#;
+    let session = |name: &str| {
+        let id = |n: u8| format!("{name}{n}");
+        line(name, &id(1), "", "assistant", call) + &line(name, &id(2), &id(1), "user", result)
+    };
+    let log = session("s") + &session("t");
+    let out = crate::testing::kept(&log, "claude:transcript", "tricode");
+    let begun: Vec<&str> = out.lines().filter(|line| line.contains("Session ID")).collect();
+    assert_eq!(begun.len(), 2, "{out}");
+    let mut checker = crate::check::Checker::new("claude:transcript".parse().unwrap());
+    checker.feed(log.as_bytes());
+    let rules: Vec<_> = checker.finish().0.into_iter().map(|finding| finding.rule).collect();
+    assert!(!rules.contains(&crate::check::Rule::DuplicateCallId), "{rules:?}");
+}

@@ -49,8 +49,9 @@ impl Decode for Decoder {
 /// Tells one thing that was said.
 fn one<'a>(raw: Raw<'a>, teller: &mut Teller<'_, 'a>) {
     let cx = teller.cx;
-    let members = Members::of(raw, &cx).filter(|said| matches!(said.get("value").map(Raw::shape), Some(Some(Shape::String | Shape::Null))));
-    let from = raw.get("from").and_then(Raw::string).unwrap_or_default();
+    let [who, what] = keys(raw);
+    let members = Members::of(raw, &cx).filter(|said| matches!(said.get(what).map(Raw::shape), Some(Some(Shape::String | Shape::Null))));
+    let from = raw.get(who).and_then(Raw::string).unwrap_or_default();
     let Some(mut said) = members else { return teller.unknown(raw) };
     if !matches!(
         from.as_escaped(),
@@ -58,13 +59,21 @@ fn one<'a>(raw: Raw<'a>, teller: &mut Teller<'_, 'a>) {
     ) {
         return teller.unknown(raw);
     }
-    said.word("from", &cx);
-    let value = plainly(said.text("value", &cx).unwrap_or_default(), &cx);
+    said.word(who, &cx);
+    let value = plainly(said.text(what, &cx).unwrap_or_default(), &cx);
     match from.as_escaped() {
         "human" | "user" => teller.prompt(Content::Text(value), said),
         "system" => teller.system(from, Content::Text(value), None, said),
         "observation" | "tool" => results(value, said, teller),
         from => answer(value, from == "function_call", said, teller),
+    }
+}
+
+/// What the members are called that say who speaks, and what. Data sets that are named in OpenAI's words are read as well.
+pub(super) fn keys(said: Raw<'_>) -> [&'static str; 2] {
+    match said.get("from") {
+        None if said.get("role").is_some() => ["role", "content"],
+        _ => ["from", "value"],
     }
 }
 

@@ -28,10 +28,15 @@ struct Session {
 
 /// What somebody says.
 #[derive(JsonSchema)]
-struct Said {
-    /// `human`, `gpt`, `function_call`, `observation`, `tool` or `system`.
-    from: String,
-    value: Option<String>,
+#[schemars(untagged)]
+enum Said {
+    Named {
+        /// `human`, `gpt`, `function_call`, `observation`, `tool` or `system`.
+        from: String,
+        value: Option<String>,
+    },
+    /// The same in OpenAI's words.
+    InRoles { role: String, content: Option<String> },
 }
 
 /// JSON in a text, or a list.

@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
 use super::trimmed;
-use crate::testing::{damage, golden, kept, traced};
+use crate::testing::{converted, damage, golden, kept, traced};
 
 static TOOLS: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_tools.jsonl"));
 static ARRAY: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_array.json"));
@@ -251,6 +251,33 @@ fn each_part_that_has_no_place_is_told() {
         );
     }
     assert!(!ledger.contains(r#""pointer":"","fate":"dropped""#), "{ledger}");
+}
+
+/// Data sets whose members are called as OpenAI's are hold the same.
+#[test]
+fn members_may_be_called_role_and_content() {
+    let named = r#"{"conversations":[{"from":"system","value":"s"},{"from":"human","value":"q"},{"from":"function_call","value":"{\"name\":\"f\",\"arguments\":{}}"},{"from":"observation","value":"r"},{"from":"gpt","value":"a"}]}
+"#;
+    let words = [
+        ("\"from\"", "\"role\""),
+        ("\"value\"", "\"content\""),
+        ("human", "user"),
+        ("gpt", "assistant"),
+        ("observation", "tool"),
+    ];
+    let in_roles = words.iter().fold(named.to_owned(), |log, (from, to)| log.replace(from, to));
+    let crate::detect::Answer::Found(found) = crate::detect::Detector::new(false).look(in_roles.as_bytes(), true) else {
+        panic!("it is not recognised");
+    };
+    assert_eq!(found.format, crate::codec::Dialect::Sharegpt.into());
+    // Ids are made of the text.
+    let said = |log: &str| {
+        let log = log.replacen('{', "{\"id\":\"one\",", 1);
+        converted(&log, "sharegpt", "openai:messages")
+    };
+    assert_eq!(said(&in_roles), said(named));
+    let stored = kept(&in_roles, "sharegpt", "agentglot");
+    assert_eq!(converted(&stored, "agentglot", "sharegpt"), in_roles);
 }
 
 #[test]

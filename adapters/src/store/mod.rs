@@ -71,22 +71,33 @@ impl Store {
 
 /// Whether a session's file that begins so is that of a subagent.
 pub fn begins_as_subagent(head: &[u8]) -> bool {
-    let Some(line) = first_line(head) else { return false };
-    let kind = line.get("kind").and_then(Raw::string).filter(|_| line.get("projectHash").is_some());
-    let thread = line.get("payload").and_then(|payload| payload.get("thread_source")).and_then(Raw::string);
-    line.get("isSidechain").and_then(Raw::bool) == Some(true) || kind.or(thread).is_some_and(|kind| kind.is("subagent"))
+    let kind = first(head, "kind").and_then(Raw::string).filter(|_| first(head, "projectHash").is_some());
+    let thread = first(head, "payload").and_then(|payload| payload.get("thread_source")?.string());
+    first(head, "isSidechain").and_then(Raw::bool) == Some(true) || kind.or(thread).is_some_and(|kind| kind.is("subagent"))
 }
 
-/// The id of the session whose file begins so, if its first line says it and a folder may be called by it.
+/// The id of the session whose file begins so, if its first object says it and a folder may be called by it.
 pub fn session_of(head: &[u8]) -> Option<String> {
-    let id = first_line(head)?.get("sessionId")?.string()?.unescape().into_owned();
+    let id = first(head, "sessionId")?.string()?.unescape().into_owned();
     let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     is_name.then_some(id)
 }
 
-fn first_line(head: &[u8]) -> Option<Raw<'_>> {
-    let first = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
-    Cursor::new(std::str::from_utf8(first).ok()?).raw().ok()
+/// A member of the first object, which may be laid out over lines and break off behind it.
+fn first<'h>(head: &'h [u8], name: &str) -> Option<Raw<'h>> {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let mut at = Cursor::new(text.trim_start_matches('\u{feff}'));
+    let mut object = at.object().ok()?;
+    while let Some(key) = object.key(&mut at).ok()? {
+        let value = at.skip().ok()?;
+        if key.is(name) {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// Whose file a subagent's is.

@@ -58,7 +58,12 @@ impl Reading {
         if self.session.is_empty() {
             id.as_escaped().clone_into(&mut self.session);
         }
-        if id.as_escaped() == self.session || root && self.is_main() {
+        if id.as_escaped() == self.session {
+            return Some(id);
+        }
+        if root && self.is_main() {
+            // Its facts come first, whatever it begins with.
+            self.begun = false;
             return Some(id);
         }
         self.known(cx)

@@ -2,6 +2,7 @@
 
 use bumpalo::Bump;
 
+use super::{begins_as_subagent, session_of};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
 use crate::event::{Event, Input, Kind, Sink};
 use crate::json::{Out, Raw};
@@ -100,5 +101,30 @@ fn no_two_calls_of_a_file_have_the_same_id() {
         let first = kept.matches("\"c\"").count();
         assert!(first > 0 && kept.matches("\"c-2\"").count() == first, "{store}: {kept}");
         assert!(ledger.contains("another call of the session has its id"), "{store}: {ledger}");
+    }
+}
+
+#[test]
+fn a_session_is_named_by_the_first_object_however_it_is_laid_out() {
+    for (head, id) in [
+        ("{\"sessionId\":\"one\",\"projectHash\":\"x\"}\n{\"sessionId\":\"two\"}\n", Some("one")),
+        (
+            "\u{feff}\n{\n  \"a\": [1, {\"sessionId\": \"no\"}],\n  \"sessionId\": \"one\",\n  \"messages\": [\n    {\"te",
+            Some("one"),
+        ),
+        ("{\"a\":1}\n{\"sessionId\":\"two\"}\n", None),
+        ("{\"sessionId\":\"../one\"}\n", None),
+        ("{\"messages\":[{\"te", None),
+        ("", None),
+    ] {
+        assert_eq!(session_of(head.as_bytes()).as_deref(), id, "{head}");
+    }
+    for (head, is_one) in [
+        ("{\"isSidechain\":true,\"parentUuid\":null}\n", true),
+        ("{\"isSidechain\":false}\n{\"isSidechain\":true}\n", false),
+        ("{\n  \"projectHash\": \"x\",\n  \"kind\": \"subagent\",\n  \"messages\": [", true),
+        ("{\"type\":\"session_meta\",\"payload\":{\"thread_source\":\"subagent\"}}\n", true),
+    ] {
+        assert_eq!(begins_as_subagent(head.as_bytes()), is_one, "{head}");
     }
 }
