@@ -48,48 +48,20 @@ impl Want {
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
-        deltas: true,
         snapshots: false,
-        inputs: true,
-        subagents: false,
-        as_is: false,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-        whole_rounds: false,
-        results_last: false,
+        ..Self::BOTH
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
         deltas: true,
-        snapshots: true,
         inputs: true,
-        subagents: false,
-        as_is: false,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-        whole_rounds: false,
-        results_last: false,
+        ..Self::SNAPSHOTS
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
-        deltas: true,
-        snapshots: true,
-        inputs: true,
         subagents: true,
         as_is: true,
-        line_ids: false,
-        retracts: false,
-        thoughts: true,
-        keeps_quiet: false,
-        at_once: false,
-        whole_rounds: false,
-        results_last: false,
+        ..Self::BOTH
     };
 
     /// The same without the pieces of calls' arguments.

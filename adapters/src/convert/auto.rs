@@ -17,7 +17,7 @@ use crate::detect::{Answer, Detector, Unclear};
 /// let mut out = Vec::new();
 /// converter.feed(br#"{"type":"system","subtype":"init","claude_code_version":"2.1.329","#, &mut out)?;
 /// assert_eq!(converter.from(), None);
-/// converter.feed(b"\"session_id\":\"0a1b2c3d\",\"cwd\":\"/work\"}\n", &mut out)?;
+/// converter.feed(b"\"session_id\":\"0a1b2c3d\",\"cwd\":\"/w\"}\n", &mut out)?;
 /// converter.finish(&mut out)?;
 /// assert_eq!(converter.from(), Some(Dialect::Claude.into()));
 /// assert!(out.starts_with(br#"{"type": "system", "message": "Session ID: 0a1b2c3d"}"#));

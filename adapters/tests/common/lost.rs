@@ -184,11 +184,12 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
     }
     if options.tools == ToolNames::Verbatim {
         // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole, or to have some that are,
-        // or that go over in other words.
+        // or that another format of their program says in other words.
+        let one_program = options.from.dialect == options.to.dialect;
         let dropped = |line: u64| {
             let told = |e: &Entry| match e.fate.as_str() {
                 "dropped" => e.pointer.is_empty() || e.pointer.ends_with("/arguments"),
-                "renamed" => e.pointer.ends_with("/arguments"),
+                "renamed" => one_program && e.pointer.ends_with("/arguments"),
                 _ => false,
             };
             entries.iter().any(|e| e.first <= line && line <= e.last && told(e))
