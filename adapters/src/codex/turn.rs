@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
-use super::tools::{in_exec, lose_others, whole_paths};
+use super::tools::{in_exec, lose_beside_command, lose_others, whole_paths};
 use crate::codec::Dialect;
 use crate::event::{
     Block, Content, Count, DetailShape, Event, Fatal, Kind, Media, Notice, Outcome, Reply, ResultStatus, Scope, ToolCall, ToolResult, Topic, Usage,
@@ -196,6 +196,7 @@ impl Encoder {
             if !call.name.is("apply_patch") {
                 out.used(call.input.as_str());
             }
+            lose_beside_command(call, out);
             if let Some(why) = call.input.get("explanation") {
                 out.lost(why.as_str(), None, "why the plan changes has no place in exec");
             }

@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use super::calls::TOOLS;
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::tools::{canonical, lose_others, plan_of, whole_paths};
+use crate::codex::tools::{canonical, lose_beside_command, lose_others, plan_of, whole_paths};
 use crate::event::{Content, Event, ResultStatus, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str};
@@ -33,6 +33,7 @@ impl Encoder {
         let (name, mut input) = made.unwrap_or((call.name, call.input));
         if name.as_escaped() != call.name.as_escaped() || input.as_str() != call.input.as_str() {
             out.used(call.input.as_str());
+            lose_beside_command(call, out);
         }
         if let Some(patch) = call
             .input

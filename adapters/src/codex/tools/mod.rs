@@ -82,6 +82,20 @@ pub(super) fn lose_others(list: Option<Raw<'_>>, places: &[&str], out: &Out) {
     }
 }
 
+/// Tells of what the model said of a command besides it: an item has no place for that.
+pub(super) fn lose_beside_command(call: &ToolCall<'_>, out: &Out) {
+    if TOOLS.kind(&call.name.unescape()) != ToolKind::Shell {
+        return;
+    }
+    for (_, value) in call
+        .input
+        .members()
+        .filter(|(name, _)| !["cmd", "command"].iter().any(|said| name.is(said)))
+    {
+        out.lost(value.as_str(), None, "no place in codex");
+    }
+}
+
 /// The call as a line of `exec` says it, which does not tell what was changed in a file.
 pub(super) fn in_exec<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
     let made = canonical(call, arena);
