@@ -84,11 +84,6 @@ impl Writing {
         self.tip = Some(id);
     }
 
-    /// The next line hangs from this one; returns what it would have hung from.
-    pub(crate) const fn hang_back(&mut self, id: Option<String>) -> Option<String> {
-        std::mem::replace(&mut self.tip, id)
-    }
-
     /// The id of the session.
     pub(crate) fn session(&mut self, at: &'static str, out: &Out) -> &str {
         if self.session.is_empty() {

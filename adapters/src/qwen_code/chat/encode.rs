@@ -18,12 +18,7 @@ pub struct Encoder {
     kept: Writing,
     /// The reply that is gathered: it is one line.
     round: Round,
-    /// The tokens of a reply are said behind the results of its calls.
-    waits: bool,
 }
-
-/// So much is held of results.
-const MOST: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 struct Round {
@@ -35,10 +30,6 @@ struct Round {
     time: Option<String>,
     model: Option<String>,
     usage: Option<Usage<'static>>,
-    /// The line that it hangs from.
-    before: Option<String>,
-    /// The results that came before its tokens, as lines.
-    results: Vec<u8>,
 }
 
 impl Encoder {
@@ -48,7 +39,6 @@ impl Encoder {
             own: style.is_own(Dialect::QwenCode),
             kept: Writing::default(),
             round: Round::default(),
-            waits: style.source_mode.tokens_behind,
         }
     }
 
@@ -98,18 +88,7 @@ impl Encoder {
     }
 
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
-        let round = &self.round;
-        if !self.waits || round.line.is_none() || round.usage.is_some() || round.results.len() > MOST {
-            self.flush(out);
-            return self.write_result(event, result, out);
-        }
-        let from = out.len();
-        self.write_result(event, result, out);
-        self.round.results.append(&mut out.take_from(from));
-        out.promise();
-    }
-
-    fn write_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        self.flush(out);
         let id = self.kept.line_id(event.origin.id, "/uuid", out);
         let time = known_time(event.origin.time, out);
         self.head(id, time, "tool_result", "tool_result", out);
@@ -170,9 +149,7 @@ impl Encoder {
         self.round.id = said;
         out.carried();
         if self.round.line.is_none() {
-            let line = self.kept.line_id(event.origin.id, "/uuid", out);
-            self.round.before = self.kept.hang_back(Some(line.clone()));
-            self.round.line = Some(line);
+            self.round.line = Some(self.kept.line_id(event.origin.id, "/uuid", out));
             self.round.time = known_time(event.origin.time, out);
         }
         if let Some(model) = reply.model {
@@ -184,9 +161,7 @@ impl Encoder {
     fn flush(&mut self, out: &mut Out) {
         let round = std::mem::take(&mut self.round);
         let Some(line) = round.line else { return };
-        let last = self.kept.hang_back(round.before);
         self.head(line, round.time, "assistant", "assistant_output", out);
-        self.kept.hang_back(last);
         out.lit(",\"model\":\"");
         out.lit(self.kept.model(round.model.as_deref(), "/model", out));
         out.lit("\",\"message\":{\"role\":\"model\",\"parts\":[");
@@ -217,7 +192,6 @@ impl Encoder {
             out.lit("}");
         }
         out.lit("}\n");
-        out.bytes(&round.results);
     }
 
     /// Writes a line as it was: what the model says of it, and the rest as fields.
@@ -357,7 +331,11 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_rounds()
+        Want::SNAPSHOTS.with_results_last()
+    }
+
+    fn says_times(&self) -> bool {
+        true
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
