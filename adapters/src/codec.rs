@@ -1,5 +1,6 @@
 //! What every dialect's folder provides.
 
+mod list;
 mod want;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str, no_object, python};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
+pub use list::List;
 pub use want::Want;
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
@@ -298,6 +300,12 @@ pub trait Decode {
     #[inline]
     fn reads_again(&self) -> bool {
         false
+    }
+
+    /// The list of a very long line that may be told in parts, if there is one.
+    fn list(&self, line: &str) -> Option<List> {
+        let _ = line;
+        None
     }
 
     /// The input is over.

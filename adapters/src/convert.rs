@@ -16,9 +16,10 @@ pub use options::{Anew, Options, ToolNames};
 
 use crate::codec::{Decode, Decoder, Dialect, Format, Layout};
 use crate::event::Entry;
+use crate::json::Error;
 use crate::ledger::Ledger;
 use crate::read::Collector;
-use crate::reader::{Framing, Reader};
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source, Taken};
 use crate::store::Child;
 
 /// A line, or a part of one, that could not be read.
@@ -96,6 +97,15 @@ impl Converter {
         self.core.pause(out);
     }
 
+    /// The same as [`Self::feed`] for input whose lines may be very long: while it is read, much of what it gives is handed to `drain`, which
+    /// has to take it out. What is appended to `out` follows behind that.
+    pub fn feed_drained(&mut self, input: &[u8], out: &mut Vec<u8>, drain: &mut dyn FnMut(&mut Vec<u8>)) {
+        self.core.begin(out);
+        let mut to = Drained { core: &mut self.core, drain };
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed(input, &mut to);
+        self.core.pause(out);
+    }
+
     /// What is fed from here on is the file of a subagent, which lies beside that of the session; until [`Self::end_subagent`]. The place
     /// is between two lines, best before the one with the result of the call that the subagent works for.
     pub fn begin_subagent(&mut self, of: &Child) {
@@ -121,6 +131,14 @@ impl Converter {
     pub fn feed_text(&mut self, input: &str, out: &mut Vec<u8>) {
         self.core.begin(out);
         self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut self.core);
+        self.core.pause(out);
+    }
+
+    /// The same as [`Self::feed_drained`] for a piece that is known to be UTF-8, as for [`Self::feed_text`].
+    pub fn feed_text_drained(&mut self, input: &str, out: &mut Vec<u8>, drain: &mut dyn FnMut(&mut Vec<u8>)) {
+        self.core.begin(out);
+        let mut to = Drained { core: &mut self.core, drain };
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut to);
         self.core.pause(out);
     }
 
@@ -189,6 +207,44 @@ impl Converter {
 
 /// Entries of a ledger, for those who want to look at them rather than to store them.
 pub type LedgerEntry = Entry;
+
+/// Hands over what is written while a line is read.
+struct Drained<'c, 'd> {
+    core: &'c mut Core,
+    drain: &'d mut dyn FnMut(&mut Vec<u8>),
+}
+
+impl Consumer for Drained<'_, '_> {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        let used = self.core.value(text, source);
+        self.core.drain(self.drain);
+        used
+    }
+
+    fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
+        self.core.again(lines, source)
+    }
+
+    fn copy(&mut self, line: &[u8]) {
+        self.core.copy(line);
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        self.core.damaged(damaged);
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.core.takes_parts()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.core.goes_on()
+    }
+
+    fn end(&mut self, source: Source<'_, '_>) {
+        self.core.end(source);
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 //! [`live`](crate::live), [`check`](crate::check), [`prompts`](crate::prompts) and [`cuts`](crate::cuts) are the five.
 
 mod blanks;
+mod parts;
 
 use std::borrow::Cow;
 
@@ -13,6 +14,7 @@ use crate::event::Sink;
 use crate::frame::{Frame, Line, Lines, Sse, Values};
 use crate::json::{Cursor, Error, on_one_line, unfolded};
 pub(crate) use blanks::Stand;
+pub(crate) use parts::Part;
 
 /// What some programs put at the beginning of a text in UTF-8.
 pub(crate) const MARK: &str = "\u{feff}";
@@ -72,6 +74,11 @@ pub(crate) trait Consumer {
     /// A line, or the rest of one, could not be read.
     fn damaged(&mut self, damaged: &Damaged<'_>);
 
+    /// Whether a very long line may come in parts, each as a line of its own.
+    fn takes_parts(&self) -> bool {
+        false
+    }
+
     /// Whether reading goes on.
     fn goes_on(&self) -> bool {
         true
@@ -90,6 +97,8 @@ pub(crate) struct Source<'r, 'a> {
     /// The line, counted from 1. In a `json` format: the message.
     pub(crate) line: u64,
     pub(crate) stand: Stand<'a>,
+    /// Which part of a line it is that is told in parts.
+    pub(crate) part: Option<Part>,
 }
 
 /// Lines that were read at once.
@@ -330,6 +339,7 @@ impl Stage {
             arena: &self.arena,
             line: self.line,
             stand,
+            part: None,
         }
     }
 
@@ -513,6 +523,13 @@ impl Stage {
         let text = text.strip_suffix("\n").unwrap_or(text);
         let text = text.strip_suffix("\r").unwrap_or(text);
         let mut rest = text.trim_ascii_start();
+        if text.len() > parts::LONG
+            && folded.is_none()
+            && to.takes_parts()
+            && let Some(go_on) = self.in_parts(rest.trim_ascii_end(), to)
+        {
+            return go_on;
+        }
         while !rest.is_empty() {
             let at = text.len() - rest.len();
             let read = to.value(rest, self.source_at(Stand { at, line: text }));

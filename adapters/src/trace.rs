@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::event::{Fate, Finding};
 use crate::json::Error;
+use crate::reader::Part;
 use many::{Many, alike, and_others};
 use marks::Marks;
 use stand_ins::{StandIns, Watched};
@@ -27,6 +28,8 @@ type Span = (usize, usize);
 #[derive(Default, Debug)]
 pub struct Trace {
     line: Cell<(usize, usize)>,
+    /// Which part of its line that is.
+    part: Cell<Option<Part>>,
     /// What went over, and what was understood.
     marks: RefCell<Marks>,
     /// A part went over, or is held.
@@ -109,6 +112,7 @@ impl Trace {
     pub fn begin(&self, line: &str) {
         let start = line.as_ptr() as usize;
         self.line.set((start, start + line.len()));
+        self.part.set(None);
         self.marks.borrow_mut().begin(self.line.get());
         self.used.set(false);
         self.written.set(false);
@@ -125,6 +129,19 @@ impl Trace {
         held.here.clear();
         held.told.clear();
         held.lost.clear();
+    }
+
+    /// The line is a part of one.
+    pub(crate) fn is_part(&self, part: Option<Part>) {
+        self.part.set(part);
+    }
+
+    /// Where in the whole line something stands that is told here.
+    fn placed(&self, pointer: String) -> Option<String> {
+        match self.part.get() {
+            None => Some(pointer),
+            Some(part) => part.placed(pointer),
+        }
     }
 
     /// A part went over. Slices that do not belong to the line are ignored.
@@ -349,7 +366,10 @@ impl Trace {
         }
         let places = Places::of(text, here.iter().map(|&(_, from, to)| (from, to)));
         for (number, from, to) in here.drain(..) {
-            before.insert(number, (line, places.pointer(from - start, to - start), whole));
+            // What stands around a list is told once, with its first part.
+            let pointer = self.placed(places.pointer(from - start, to - start));
+            let told = whole || pointer.is_none();
+            before.insert(number, (line, pointer.unwrap_or_default(), told));
         }
     }
 
@@ -455,7 +475,9 @@ impl Trace {
         }
         for (n, pointer) in uncovered.iter().enumerate() {
             let last = n + 1 == uncovered.len();
-            findings.push(Finding::new(Fate::Dropped, pointer, &and_others(&note, if last { others } else { 0 })));
+            if let Some(pointer) = self.placed(pointer.clone()) {
+                findings.push(Finding::new(Fate::Dropped, &pointer, &and_others(&note, if last { others } else { 0 })));
+            }
         }
         let (lost, renamed) = (self.lost.borrow(), self.renamed.borrow());
         if lost.is_empty() && renamed.is_empty() {
@@ -468,8 +490,9 @@ impl Trace {
             .iter()
             .map(|(&(from, to, note), others)| (Fate::Renamed, (from, to), note, others));
         for (fate, (from, to), note, others) in lost.chain(renamed) {
-            let pointer = places.pointer(from - start, to - start);
-            findings.push(Finding::new(fate, &pointer, &and_others(note, others)));
+            if let Some(pointer) = self.placed(places.pointer(from - start, to - start)) {
+                findings.push(Finding::new(fate, &pointer, &and_others(note, others)));
+            }
         }
         findings
     }

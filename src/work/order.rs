@@ -166,6 +166,22 @@ impl Ticket<'_> {
         !self.log.dead.load(Ordering::Relaxed)
     }
 
+    /// Has something made that is appended to the first argument, or handed to the second while it is made, which offers it.
+    pub(super) fn drained(&mut self, make: impl FnOnce(&mut Vec<u8>, &mut dyn FnMut(&mut Vec<u8>))) {
+        let mut out = Vec::new();
+        if self.made.out.is_empty() {
+            std::mem::swap(&mut out, &mut self.made.out);
+        }
+        make(&mut out, &mut |made| {
+            self.made.out.append(made);
+            self.offer();
+        });
+        match self.made.out.is_empty() {
+            true => std::mem::swap(&mut self.made.out, &mut out),
+            false => self.made.out.append(&mut out),
+        }
+    }
+
     /// The task is done.
     pub(super) fn finish(self, end: End) {
         let Self { order, index, log, made } = self;

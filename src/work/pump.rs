@@ -56,7 +56,9 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                     go_on &= take(&log, step, &mut converter, &mut files, &mut ticket, &mut end)
                 });
             }
-            io::Piece::Text(text) if family.is_complete() && !log.has_marks => converter.feed_text(text, &mut ticket.made.out),
+            io::Piece::Text(text) if family.is_complete() && !log.has_marks => {
+                ticket.drained(|out, drain| converter.feed_text_drained(text, out, drain));
+            }
             io::Piece::Text(text) => family.feed(text.as_bytes(), &mut |step| {
                 go_on &= take(&log, step, &mut converter, &mut files, &mut ticket, &mut end)
             }),
@@ -117,7 +119,7 @@ fn take(log: &Log, step: Step<'_>, converter: &mut Converter, files: &mut Vec<Ar
                 mark(log, &mut ticket.made, converter.line(), files.last());
             }
         }
-        Step::Bytes(bytes) => converter.feed(bytes, &mut ticket.made.out),
+        Step::Bytes(bytes) => ticket.drained(|out, drain| converter.feed_drained(bytes, out, drain)),
         Step::Begin(subagent) => {
             converter.begin_subagent(&subagent.of);
             collect(converter, ticket, files.last());

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use super::pending::KEEP;
 use crate::codec::Cx;
@@ -14,22 +15,26 @@ pub(super) struct Calls {
     used: usize,
     /// Of the calls that are not among the latest: the last of those whose ids have this hash; the others follow by [`Stored::before`].
     /// A tree, because the hash is the same in every run: no choice of ids makes a search long.
-    last: BTreeMap<u64, usize>,
+    last: BTreeMap<u64, Place>,
 }
 
 /// A call that waits for its result.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
-    pub(super) id: String,
-    pub(super) name: String,
+    /// Its id, its name and its arguments, one behind the other: there may be very many calls.
+    text: String,
+    /// Where the id and the name end.
+    ends: [usize; 2],
     kind: ToolKind,
-    input: String,
     /// The arguments were checked in full.
     sound: bool,
     resolved: bool,
     /// The call before this one whose id has the same hash.
-    before: Option<usize>,
+    before: Option<Place>,
 }
+
+/// The place of a call among [`Calls::all`], counted from 1. There are never so many that it would not hold.
+type Place = NonZero<u32>;
 
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
 const NEAR: usize = 6;
@@ -46,7 +51,7 @@ impl Calls {
 
     /// Remembers a call that was not spoken of before, in the words of it; returns its place. Ids may come twice.
     pub(super) fn add_new(&mut self, call: &ToolCall<'_>) -> usize {
-        let is_same = |stored: &Stored| !stored.resolved && stored.input == call.input.as_str();
+        let is_same = |stored: &Stored| !stored.resolved && stored.input() == call.input.as_str();
         let at = self.find(call.id).filter(|at| is_same(&self.all[*at]));
         self.store(at, call)
     }
@@ -57,9 +62,12 @@ impl Calls {
         let at = at.or_else(done).unwrap_or_else(|| self.fresh(call.id.as_escaped()));
         let stored = &mut self.all[at];
         stored.resolved = false;
-        call.name.as_escaped().clone_into(&mut stored.name);
+        stored.text.truncate(stored.ends[0]);
+        stored.text.reserve_exact(call.name.as_escaped().len() + call.input.as_str().len());
+        stored.text.push_str(call.name.as_escaped());
+        stored.ends[1] = stored.text.len();
+        stored.text.push_str(call.input.as_str());
         stored.kind = call.kind;
-        call.input.as_str().clone_into(&mut stored.input);
         stored.sound = call.input.is_checked();
         at
     }
@@ -72,11 +80,14 @@ impl Calls {
             self.all.push(Stored::default());
         }
         let stored = &mut self.all[at];
-        id.clone_into(&mut stored.id);
+        stored.text.clear();
+        stored.text.push_str(id);
+        stored.ends = [id.len(); 2];
         stored.resolved = false;
         if let Some(far) = at.checked_sub(NEAR) {
             let stored = &mut self.all[far];
-            stored.before = self.last.insert(hash(&stored.id), far);
+            let place = u32::try_from(far + 1).ok().and_then(Place::new);
+            stored.before = place.and_then(|place| self.last.insert(hash(stored.id()), place));
         }
         at
     }
@@ -88,9 +99,9 @@ impl Calls {
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
         }
-        stored.input.clear();
-        if stored.input.capacity() > KEEP {
-            stored.input = String::new();
+        stored.text.truncate(stored.ends[1]);
+        if at >= SPARE || stored.text.capacity() > KEEP {
+            stored.text.shrink_to_fit();
         }
         Some(call)
     }
@@ -100,9 +111,9 @@ impl Calls {
         let stored = &self.all[at];
         ToolCall {
             id,
-            name: Str::trusted(cx.arena.alloc_str(&stored.name)),
+            name: Str::trusted(cx.arena.alloc_str(stored.name())),
             kind: stored.kind,
-            input: Raw::known(cx.arena.alloc_str(&stored.input), stored.sound),
+            input: Raw::known(cx.arena.alloc_str(stored.input()), stored.sound),
             fields: &[],
         }
     }
@@ -122,13 +133,15 @@ impl Calls {
     }
 
     fn last_where(&self, id: &str, is: impl Fn(&Stored) -> bool) -> Option<usize> {
-        let is_it = |call: &Stored| alike(&call.id, id) && is(call);
+        let is_it = |call: &Stored| alike(call.id(), id) && is(call);
         let far = self.used.saturating_sub(NEAR);
         match self.all[far..self.used].iter().rposition(is_it) {
             Some(near) => Some(far + near),
             None if far > 0 => {
+                let index = |place: Place| place.get() as usize - 1;
                 let last = self.last.get(&hash(id)).copied();
-                std::iter::successors(last, |at| self.all[*at].before).find(|at| is_it(&self.all[*at]))
+                let places = std::iter::successors(last, |place| self.all[index(*place)].before);
+                places.map(index).find(|at| is_it(&self.all[*at]))
             }
             None => None,
         }
@@ -144,7 +157,7 @@ impl Calls {
         let mut calls = std::mem::take(self);
         calls.all.truncate(calls.used);
         for stored in calls.all.into_iter().filter(|call| !call.resolved) {
-            let at = self.fresh(&stored.id);
+            let at = self.fresh(stored.id());
             self.all[at] = Stored { before: None, ..stored };
         }
     }
@@ -159,11 +172,23 @@ impl Calls {
             self.last.clear();
         }
         for stored in &mut self.all[..used] {
-            let texts = [&mut stored.id, &mut stored.name, &mut stored.input];
-            texts
-                .into_iter()
-                .filter(|text| text.capacity() > KEEP)
-                .for_each(|text| *text = String::new());
+            if stored.text.capacity() > KEEP {
+                *stored = Stored::default();
+            }
         }
+    }
+}
+
+impl Stored {
+    pub(super) fn id(&self) -> &str {
+        &self.text[..self.ends[0]]
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.text[self.ends[0]..self.ends[1]]
+    }
+
+    fn input(&self) -> &str {
+        &self.text[self.ends[1]..]
     }
 }

@@ -242,6 +242,10 @@ impl Assembler {
                 let (thread, desk) = self.at(event.origin.parent, down);
                 thread.round_end(event, end, desk);
             }
+            Kind::Reply(_) if !self.remembers_calls() => {
+                self.content(event, down);
+                self.pass(event, down);
+            }
             Kind::Reply(reply) => {
                 self.content(event, down);
                 let (thread, desk) = self.at(event.origin.parent, down);
@@ -308,6 +312,11 @@ impl Assembler {
             | Kind::Noise(_)
             | Kind::Unknown(_) => self.pass(event, down),
         }
+    }
+
+    /// Whether it matters later which calls were made, and with what.
+    const fn remembers_calls(&self) -> bool {
+        !self.want.as_is || self.duties.repair || self.duties.live
     }
 
     /// What is asked and answered stands behind the results that came before it: their round ends without its tokens.

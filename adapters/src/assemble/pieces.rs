@@ -6,6 +6,9 @@ use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
 
+/// So many bytes of a call's arguments are a piece at most.
+const MOST_ESCAPED: usize = 1 << 20;
+
 impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
     pub(super) fn note_block(&mut self, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
@@ -127,6 +130,8 @@ impl Thread {
         // A subject, which is the headline of what follows, a text, a signature; or the pieces of a call as they came.
         let mut pieces = [None; 3];
         let mut as_they_came = false;
+        // The arguments of a call, of which none has gone over.
+        let mut arguments = "";
         let held = std::mem::take(&mut self.blocks[at].body);
         let mut escaped = std::mem::take(&mut self.escaped);
         escaped.clear();
@@ -189,10 +194,7 @@ impl Thread {
                 let compared = desk.want.inputs || desk.down.out.traced();
                 as_they_came = compared && !translated && !held.is_empty() && says_json(&held, call.input);
                 if compared && !as_they_came {
-                    escape_json(call.input.as_str(), &mut escaped);
-                    // To escape ASCII characters breaks no others.
-                    let text = simdutf8::basic::from_utf8(&escaped).unwrap_or_default();
-                    pieces[0] = Some(Piece::Input(Str::trusted(text)));
+                    arguments = call.input.as_str();
                 }
             }
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}
@@ -225,7 +227,7 @@ impl Thread {
             desk.emit(&Event { kind, ..plain });
         }
         let index = self.blocks[at].index;
-        let mut go_on = |piece| {
+        let mut go_on = |piece: Piece<'_>| {
             desk.emit(&Event {
                 kind: Kind::Delta(Delta { index, piece }),
                 ..plain
@@ -239,6 +241,15 @@ impl Thread {
         }
         for piece in pieces.iter().flatten() {
             go_on(*piece);
+        }
+        while !arguments.is_empty() {
+            let (some, rest) = arguments.split_at(arguments.floor_char_boundary(MOST_ESCAPED));
+            arguments = rest;
+            escaped.clear();
+            escape_json(some, &mut escaped);
+            // To escape ASCII characters breaks no others.
+            let text = simdutf8::basic::from_utf8(&escaped).unwrap_or_default();
+            go_on(Piece::Input(Str::trusted(text)));
         }
         self.blocks[at].body = held;
         if escaped.capacity() <= KEEP {

@@ -137,6 +137,9 @@ impl Assembler {
             thread.settle(event.origin, &mut desk);
             thread.end_round(event.origin, &mut desk);
         }
+        if !self.remembers_calls() {
+            return self.pass(event, down);
+        }
         let as_is = self.want.as_is;
         let (thread, mut desk) = self.at(event.origin.parent, down);
         let mut worked_out = thread.settle_answered(event.origin, result, &mut desk);
@@ -280,10 +283,10 @@ impl Assembler {
                 } else {
                     "The tool call was interrupted."
                 });
-                let id = Str::trusted(&call.id);
+                let id = Str::trusted(call.id());
                 let result = ToolResult {
                     call: id,
-                    name: Some(Str::trusted(&call.name)),
+                    name: Some(Str::trusted(call.name())),
                     status: ResultStatus::Canceled,
                     content: Content::Text(text),
                     is_error: Some(true),

@@ -95,22 +95,24 @@ impl<'a> Reader<'_, 'a> {
         if at.shape()? == Shape::String {
             return at.string().map(|text| Said::Content(Content::Text(text)));
         }
-        let mut parts = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
+        let begin = *at;
+        let mut blocks = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
         let mut array = at.array()?;
-        let mut results = false;
         while array.more(at)? {
-            let part = self.part(at, parts.len() as u32, true)?;
-            results |= matches!(part, Part::Result(_));
-            parts.push(part);
+            match self.part(at, blocks.len() as u32, true)? {
+                Part::Block(block) => blocks.push(block),
+                part @ Part::Result(_) => {
+                    // There may be very many blocks, and none of them needs as much memory as a result.
+                    let mut parts = bumpalo::collections::Vec::with_capacity_in(begin.elements_ahead(), self.cx.arena);
+                    parts.extend(blocks.into_iter().map(Part::Block));
+                    parts.push(part);
+                    while array.more(at)? {
+                        parts.push(self.part(at, parts.len() as u32, true)?);
+                    }
+                    return Ok(Said::Parts(parts.into_bump_slice()));
+                }
+            }
         }
-        if results {
-            return Ok(Said::Parts(parts.into_bump_slice()));
-        }
-        let mut blocks = bumpalo::collections::Vec::with_capacity_in(parts.len(), self.cx.arena);
-        blocks.extend(parts.iter().filter_map(|part| match part {
-            Part::Block(block) => Some(*block),
-            Part::Result(_) => None,
-        }));
         Ok(Said::Content(Content::Blocks(blocks.into_bump_slice())))
     }
 

@@ -13,6 +13,7 @@
 //! [`crate::json::Why::Missing`] or [`crate::json::Why::Type`]; an optional member of the wrong type is a field that is not known.
 
 pub(crate) mod api_error;
+mod list;
 mod message;
 mod read;
 mod stream;
@@ -23,6 +24,7 @@ mod write_stream;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use list::list;
 pub(crate) use message::{Part, Said};
 pub(crate) use read::{FieldList, Members, Reader, plain, plain_key};
 pub(crate) use stream::StreamEvent;

@@ -201,6 +201,7 @@ impl Consumer for Core {
             arena,
             line: number,
             stand,
+            ..
         } = source;
         let mut line = Line::new(text, number, stand.at);
         self.report.worst = None;

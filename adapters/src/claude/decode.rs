@@ -1,5 +1,5 @@
 use crate::blocks::{Part, Reader, Said, StreamEvent};
-use crate::codec::{Cx, Decode, Dialect};
+use crate::codec::{Cx, Decode, Dialect, List};
 use crate::event::{
     At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
     ToolResult,
@@ -108,6 +108,10 @@ impl Decode for Decoder {
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         self.read_learnt(text, true, cx, sink)
+    }
+
+    fn list(&self, line: &str) -> Option<List> {
+        crate::blocks::list(line)
     }
 
     fn next_session(&mut self, to: &str) {

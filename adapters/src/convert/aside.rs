@@ -24,12 +24,19 @@ const MOST: usize = 64 << 20;
 impl Core {
     /// Reads a value of a log of many sessions, if nothing comes before it.
     pub(super) fn read_of_many<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        let Source { decoder, arena, line, stand } = source;
+        let Source {
+            decoder,
+            arena,
+            line,
+            stand,
+            part,
+        } = source;
         let source = Source {
             decoder: &mut *decoder,
             arena,
             line,
             stand,
+            part,
         };
         self.aside.takes = true;
         let used = self.read(text, source);
@@ -64,6 +71,7 @@ impl Core {
                 arena,
                 line,
                 stand: Stand { at: 0, line: "" },
+                part: None,
             };
             if let Err(error) = self.read(text, source) {
                 self.damage(error.at, error.pointer(text), error.why.to_string());

@@ -18,7 +18,7 @@ use crate::follow;
 use crate::json::{Cursor, Error, Out};
 use crate::ledger::Ledger;
 use crate::read::Collector;
-use crate::reader::{Consumer, Damaged, Source, Taken};
+use crate::reader::{Consumer, Damaged, Part, Source, Taken};
 use crate::tools::Translate;
 use crate::trace::Trace;
 use crate::vendor::Ends;
@@ -80,6 +80,9 @@ impl std::ops::AddAssign for Silent {
         self.merged += other.merged;
     }
 }
+
+/// So much of what one piece of the input gives is not gathered where it can be handed over.
+const MUCH: usize = 1 << 20;
 
 /// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
 /// the flags say about partial messages. The RFC has two modes of which stored events do not say which it was.
@@ -246,6 +249,17 @@ impl Core {
         self.stored.resume(&mut self.out);
     }
 
+    /// Hands over what was written, if it is much and nothing of it can change any more.
+    pub(super) fn drain(&mut self, drain: &mut dyn FnMut(&mut Vec<u8>)) {
+        if self.out.len() < MUCH || self.identity || self.document.is_some() || !matches!(self.stored, Stored::No) {
+            return;
+        }
+        let mut made = Vec::new();
+        self.out.swap(&mut made);
+        drain(&mut made);
+        self.out.swap(&mut made);
+    }
+
     /// Gives `out` back.
     pub(super) fn pause(&mut self, out: &mut Vec<u8>) {
         self.stored.pause(&mut self.out);
@@ -365,11 +379,11 @@ impl Core {
 
     /// Counts the line if nothing came of it; returns whether something did.
     #[inline]
-    fn count(&mut self, told: &Told) -> bool {
+    fn count(&mut self, told: &Told, part: Option<Part>) -> bool {
         let promised = self.out.take_promise();
         let wrote = promised || self.out.len() > told.before;
         self.sessions.wrote(wrote);
-        if !wrote && told.events > 0 && !self.identity {
+        if !wrote && told.events > 0 && !self.identity && part.is_none_or(|part| part.first == 0) {
             self.silent.add(told.aside);
         }
         wrote
@@ -405,11 +419,18 @@ impl Core {
 impl Core {
     /// Reads a value.
     pub(super) fn read<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        let Source { decoder, arena, line, stand } = source;
+        let Source {
+            decoder,
+            arena,
+            line,
+            stand,
+            part,
+        } = source;
         let at = stand.at;
         self.line = line;
         if let Some(trace) = &self.trace {
             trace.begin(stand.with_blanks(text));
+            trace.is_part(part);
         }
         let mut pipe = self.pipe(text, arena);
         let cx = pipe.down.cx;
@@ -442,12 +463,14 @@ impl Core {
                 format!("{} (in a part that does not go over)", error.why),
             );
         }
-        let wrote = self.count(&told);
+        let wrote = self.count(&told, part);
         self.bind(told.before);
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             let findings = trace.settle(value, wrote, &self.options.to.to_string());
-            ledger.add(self.line, findings);
+            // Of the line as a whole its first part tells.
+            let again = part.is_some_and(|part| part.first > 0);
+            ledger.add(self.line, findings.into_iter().filter(|finding| !again || !finding.pointer.is_empty()));
             trace.settle_held(value, self.line);
             ledger.add_late(trace.take_late());
         }
@@ -509,6 +532,10 @@ impl Consumer for Core {
     fn damaged(&mut self, damaged: &Damaged<'_>) {
         self.line = damaged.line;
         self.damage(damaged.byte as usize - 1, damaged.pointer.clone(), damaged.why.clone());
+    }
+
+    fn takes_parts(&self) -> bool {
+        !self.collects && matches!(self.stored, Stored::No)
     }
 
     fn goes_on(&self) -> bool {

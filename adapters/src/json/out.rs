@@ -8,6 +8,9 @@ use super::scan;
 use super::string::{PART, Str, copy};
 use crate::trace::{Kept, Trace};
 
+/// So many bytes are many.
+const LONG: usize = 1 << 20;
+
 /// Where encoders write. Everything borrowed from the source line that is written here counts as carried over, which
 /// is how the ledger knows what was left behind; when nobody asked for a ledger this costs one branch.
 #[derive(Default, Debug)]
@@ -38,6 +41,16 @@ impl Out {
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Writes bytes that an encoder held until now. What is long is not copied, so that it does not stand here twice.
+    pub fn held(&mut self, bytes: &mut Vec<u8>) {
+        if bytes.len() < LONG {
+            self.buffer.append(bytes);
+            return;
+        }
+        bytes.splice(..0, self.buffer.drain(..));
+        std::mem::swap(&mut self.buffer, bytes);
     }
 
     /// Writes a string with its quotes.

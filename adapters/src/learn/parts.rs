@@ -2,7 +2,7 @@
 
 use super::Rules;
 use super::mold::Pick;
-use super::shape::{Hole, Match, Spot};
+use super::shape::{Hole, MOST, Match, Spot};
 use crate::blocks::{DELTA, EVENT, HEAD, MESSAGE, START};
 use crate::codec::Cx;
 use crate::event::{At, Block, Count, Field, Fields, Provenance, Scope, Thinking, ToolCall, ToolKind, Usage};
@@ -116,6 +116,10 @@ pub(super) fn fields_at<'a>(molds: &[FieldMold], found: Match<'_, 'a>, cx: &Cx<'
 
 impl BlocksMold {
     pub(super) fn of(blocks: &[Block<'_>], pick: &mut Pick<'_, '_>) -> Option<Self> {
+        // Each block changes somewhere.
+        if blocks.len() > MOST {
+            return None;
+        }
         let mold = |block: &Block<'_>| {
             Some(match *block {
                 Block::Text { text, fields } => (BlockMold::Text(pick.text(text)?), fields_of(fields, pick)?),

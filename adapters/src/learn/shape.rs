@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 use crate::json::{Cursor, Raw, Shape as Json, stands_at};
 
 /// The most values of a line that may change.
-const MOST: usize = 40;
+pub(super) const MOST: usize = 40;
 
 /// A value that changes. The next one has the same JSON type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

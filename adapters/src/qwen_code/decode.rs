@@ -9,7 +9,7 @@ mod turn;
 
 use super::WORDS;
 use crate::blocks::{FieldList, Reader, plain_key};
-use crate::codec::{Cx, Decode, stray};
+use crate::codec::{Cx, Decode, List, stray};
 use crate::event::{At, Event, Fatal, Fields, Kind, Origin, Side, Sink};
 use crate::json::{Cursor, Error, Str};
 use crate::learn::Learned;
@@ -46,6 +46,10 @@ impl Decode for Decoder {
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         self.read_learnt(text, true, cx, sink)
+    }
+
+    fn list(&self, line: &str) -> Option<List> {
+        crate::blocks::list(line)
     }
 
     fn next_session(&mut self, to: &str) {

@@ -61,6 +61,11 @@ pub(crate) fn plain(text: Str<'_>) -> Option<std::borrow::Cow<'_, str>> {
     (!lost).then_some(plain)
 }
 
+/// A text of so many bytes is not to be moved in the arena.
+const MANY: usize = 4096;
+/// So much room is there for what stands around it.
+const AROUND: usize = 1024;
+
 /// Builds one JSON value in the arena. Commas are set by what stands before.
 pub(crate) struct Json<'a> {
     text: BumpString<'a>,
@@ -78,7 +83,7 @@ impl<'a> Json<'a> {
     /// The same for a value of about that many bytes: memory of the arena cannot grow where it stands.
     pub(crate) fn with_room(bytes: usize, arena: &'a Bump) -> Self {
         Self {
-            text: BumpString::with_capacity_in(bytes.saturating_add(256), arena),
+            text: BumpString::with_capacity_in(bytes.saturating_add(if bytes < MANY { 256 } else { AROUND }), arena),
             python: false,
             sound: true,
         }
@@ -130,8 +135,8 @@ impl<'a> Json<'a> {
     /// Behind a long text there is room for what usually follows: else the arena would hold it a second time.
     #[inline]
     fn make_room(&mut self, text: &str) {
-        if text.len() > 4096 {
-            self.text.reserve(text.len() + 512);
+        if text.len() > MANY && self.text.capacity() - self.text.len() < text.len() + 2 {
+            self.text.reserve(text.len() + AROUND);
         }
     }
 

@@ -376,7 +376,7 @@ impl Thread {
         out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"");
         out.lit(core.facts.model_of(&self.round.model, out));
         out.lit("\",\"content\":[");
-        out.bytes(&message.content);
+        out.held(&mut message.content);
         out.lit(if message.run == Some(Run::Calls) {
             "],\"stop_reason\":\"tool_use\",\"usage\":"
         } else {

@@ -1,0 +1,142 @@
+//! A very long line of many small blocks is told in parts: nothing of it is lost or said twice, and where its parts stand is told as of
+//! the whole line.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use agentglot_adapters::convert::{Converter, LedgerEntry, Options};
+use agentglot_adapters::raw::event::Fate;
+use common::{Wrongs, format, streaming, with_ledger};
+
+/// So many blocks with a word of this length are more than a megabyte.
+const WORD: usize = 256;
+const MANY: usize = 4_000;
+
+struct Made {
+    out: String,
+    entries: Vec<LedgerEntry>,
+    damage: Vec<(u64, u64, Option<String>)>,
+}
+
+/// Converts in reads of 64 KiB; what is drained is a part of the output.
+fn convert(options: Options, log: &str) -> Made {
+    let mut converter = Converter::new(options);
+    let (mut out, mut drained, mut damage) = (Vec::new(), Vec::new(), Vec::new());
+    for read in log.as_bytes().chunks(64 << 10) {
+        converter.feed_drained(read, &mut out, &mut |made| drained.append(made));
+        drained.append(&mut out);
+    }
+    converter.finish(&mut out);
+    drained.append(&mut out);
+    damage.extend(converter.take_damage().into_iter().map(|damage| (damage.line, damage.byte, damage.pointer)));
+    Made {
+        out: String::from_utf8(drained).expect("what is written is UTF-8"),
+        entries: converter.take_entries(),
+        damage,
+    }
+}
+
+fn message(role: &str, blocks: &[String]) -> String {
+    let blocks = blocks.join(",");
+    match role {
+        "user" => format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}},"parent_tool_use_id":null,"session_id":"s","uuid":"u","timestamp":"2026-01-01T00:00:00.000Z"}}"#
+        ),
+        _ => format!(
+            r#"{{"type":"assistant","message":{{"id":"m","type":"message","role":"assistant","model":"k","content":[{blocks}],"stop_reason":null,"usage":{{"input_tokens":7,"output_tokens":1}}}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}}"#
+        ),
+    }
+}
+
+fn text(n: usize) -> String {
+    format!(r#"{{"type":"text","text":"text-{n}.{:WORD$}"}}"#, "")
+}
+
+fn call(n: usize) -> String {
+    format!(r#"{{"type":"tool_use","id":"call-{n}.","name":"Bash","input":{{"command":"echo {n}{:WORD$}"}}}}"#, "")
+}
+
+fn result(n: usize) -> String {
+    format!(r#"{{"tool_use_id":"call-{n}.","type":"tool_result","content":"result-{n}.{:WORD$}","is_error":false}}"#, "")
+}
+
+/// A log of one line of each kind, or with each block on a line of its own.
+fn log(kinds: &[(&str, fn(usize) -> String)], apart: bool) -> String {
+    let mut log = String::new();
+    for (role, block) in kinds {
+        let blocks: Vec<String> = (0..MANY).map(block).collect();
+        for blocks in blocks.chunks(if apart { 1 } else { MANY }) {
+            log.push_str(&message(role, blocks));
+            log.push('\n');
+        }
+    }
+    log
+}
+
+/// How often each of some marks stands in an output.
+fn marks(out: &str) -> Vec<(String, usize)> {
+    let numbers = [0, 1, 2, MANY / 3, MANY / 2, MANY - 1];
+    let marks = numbers.iter().flat_map(|n| [format!("text-{n}."), format!("call-{n}."), format!("result-{n}.")]);
+    marks.map(|mark| (out.matches(&mark).count(), mark)).map(|(count, mark)| (mark, count)).collect()
+}
+
+#[test]
+fn say_what_the_same_blocks_say_on_lines_of_their_own() {
+    let mut wrongs = Wrongs::default();
+    let logs: [&[(&str, fn(usize) -> String)]; 2] = [&[("assistant", text)], &[("assistant", call), ("user", result)]];
+    for kinds in logs {
+        let (long, apart) = (log(kinds, false), log(kinds, true));
+        for from in ["claude", "qwen-code"] {
+            for to in streaming() {
+                let options = Options::new(format(from), to);
+                let name = format!("{from} -> {to}");
+                wrongs.check();
+                let made = convert(options.clone(), &long);
+                // What is copied is copied as it stands.
+                let whole = if format(from) == to { made.out == long } else { marks(&made.out) == marks(&convert(options.clone(), &apart).out) };
+                if !whole {
+                    wrongs.add(name, format!("{:?} is not what the blocks say apart", marks(&made.out)));
+                } else if made.out != convert(with_ledger(options), &long).out {
+                    wrongs.add(name, "a ledger changes the output".to_owned());
+                }
+            }
+        }
+    }
+    wrongs.finish("long lines in parts");
+}
+
+#[test]
+fn are_told_in_the_ledger_as_whole_lines() {
+    let mut blocks: Vec<String> = (0..MANY).map(text).collect();
+    let marked = MANY - 7;
+    blocks[marked] = format!(r#"{{"type":"text","text":"text-{marked}.","nobody_knows":1}}"#);
+    let options = with_ledger(Options::new(format("claude"), format("qwen:stream-chunk-json")));
+    let entries = convert(options, &(message("assistant", &blocks) + "\n")).entries;
+    let pointer = format!("/message/content/{marked}/nobody_knows");
+    assert_eq!(entries.iter().filter(|entry| entry.finding.pointer == pointer).count(), 1, "{entries:?}");
+    // What stands around the blocks is told once.
+    let lost = entries.iter().filter(|entry| entry.finding.fate == Fate::Dropped);
+    let mut pointers: Vec<&str> = lost.map(|entry| entry.finding.pointer.as_str()).collect();
+    pointers.sort_unstable();
+    let all = pointers.len();
+    pointers.dedup();
+    assert_eq!(pointers.len(), all, "{entries:?}");
+}
+
+#[test]
+fn lose_nothing_but_what_is_damaged() {
+    let mut blocks: Vec<String> = (0..MANY).map(text).collect();
+    let broken = MANY / 2;
+    blocks[broken] = r#"{"type":"text"}"#.to_owned();
+    let line = message("assistant", &blocks) + "\n";
+    let made = convert(Options::new(format("claude"), format("cursor")), &line);
+    let [(1, byte, pointer)] = made.damage.as_slice() else {
+        panic!("{:?}", made.damage)
+    };
+    let at = line.find(&blocks[broken]).expect("it stands there") as u64;
+    assert!((at..=at + 20).contains(byte), "{byte} is not at {at}");
+    assert!(pointer.as_ref().is_some_and(|pointer| pointer.starts_with(&format!("/message/content/{broken}"))), "{pointer:?}");
+    for n in [0, MANY / 4, MANY - 1] {
+        assert!(made.out.contains(&format!("text-{n}.")), "{n} is lost");
+    }
+}
