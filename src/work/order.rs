@@ -173,12 +173,16 @@ impl Ticket<'_> {
             std::mem::swap(&mut out, &mut self.made.out);
         }
         make(&mut out, &mut |made| {
-            self.made.out.append(made);
+            self.add(made);
             self.offer();
         });
+        self.add(&mut out);
+    }
+
+    fn add(&mut self, made: &mut Vec<u8>) {
         match self.made.out.is_empty() {
-            true => std::mem::swap(&mut self.made.out, &mut out),
-            false => self.made.out.append(&mut out),
+            true => std::mem::swap(&mut self.made.out, made),
+            false => self.made.out.append(made),
         }
     }
 

@@ -5,7 +5,7 @@
 use super::members::Members;
 use crate::codec::{Cx, Format};
 use crate::event::Spelling;
-use crate::json::{Out, Str};
+use crate::json::Out;
 
 /// What the member `agentglot` says of such a line.
 pub(super) const WORD: &str = "spelling";
@@ -25,23 +25,25 @@ pub(super) fn write(line: &[u8], format: Format, from: usize, out: &mut Out) {
         lines += 1;
         check = Spelling::check_more(check, event.strip_suffix(b"\n").unwrap_or(event));
     }
-    let mut text = format!("{{\"agentglot\":\"{WORD}\",\"format\":\"{format}\",\"lines\":{lines},\"check\":\"{check:016x}\",");
+    let end = out.len();
+    out.lit(&format!(
+        "{{\"agentglot\":\"{WORD}\",\"format\":\"{format}\",\"lines\":{lines},\"check\":\"{check:016x}\","
+    ));
     match std::str::from_utf8(line) {
         Ok(line) => {
-            text.push_str("\"line\":\"");
-            Str::escape(line, &mut text);
+            out.lit("\"line\":");
+            out.text(line);
         }
         Err(_) => {
-            text.push_str("\"bytes\":\"");
-            text.extend(
-                line.iter()
-                    .flat_map(|byte| [byte >> 4, byte & 15])
-                    .filter_map(|half| char::from_digit(half.into(), 16)),
-            );
+            out.lit("\"bytes\":\"");
+            for byte in line {
+                out.lit(&format!("{byte:02x}"));
+            }
+            out.lit("\"");
         }
     }
-    text.push_str("\"}\n");
-    out.insert(from + header, text.as_bytes());
+    out.lit("}\n");
+    out.move_before(from + header, end);
 }
 
 /// Reads such a line; `None` if it lacks something.

@@ -68,6 +68,9 @@ impl Stored {
     }
 }
 
+/// Memory that one long line took is given back.
+const LONG: usize = 1 << 20;
+
 /// Sees to it that what is stored gives back its log.
 #[derive(Debug)]
 pub(super) struct Storing {
@@ -93,7 +96,11 @@ impl Storing {
     pub(super) fn line(&mut self, line: &[u8], encoder: &Encoder, out: &mut Out) {
         self.given.clear();
         self.back.feed(&out.written()[self.from..], &mut self.given);
-        if self.given != line {
+        let gives_back = self.given == line;
+        if self.given.capacity() > LONG {
+            self.given = Vec::new();
+        }
+        if !gives_back {
             encoder.spelled(line, self.format, self.from, out);
         }
         self.from = out.len();

@@ -323,6 +323,11 @@ impl Out {
         self.buffer[at..].rotate_right(bytes.len());
     }
 
+    /// Moves what was written from `from` on before what was written from `at` on.
+    pub fn move_before(&mut self, at: usize, from: usize) {
+        self.buffer[at..].rotate_left(from - at);
+    }
+
     /// Takes away what was written from `at` on.
     pub fn take_from(&mut self, at: usize) -> Vec<u8> {
         self.buffer.split_off(at.min(self.buffer.len()))
