@@ -28,7 +28,12 @@ fn convert(options: Options, log: &str) -> Made {
     }
     converter.finish(&mut out);
     drained.append(&mut out);
-    damage.extend(converter.take_damage().into_iter().map(|damage| (damage.line, damage.byte, damage.pointer)));
+    damage.extend(
+        converter
+            .take_damage()
+            .into_iter()
+            .map(|damage| (damage.line, damage.byte, damage.pointer)),
+    );
     Made {
         out: String::from_utf8(drained).expect("what is written is UTF-8"),
         entries: converter.take_entries(),
@@ -53,11 +58,17 @@ fn text(n: usize) -> String {
 }
 
 fn call(n: usize) -> String {
-    format!(r#"{{"type":"tool_use","id":"call-{n}.","name":"Bash","input":{{"command":"echo {n}{:WORD$}"}}}}"#, "")
+    format!(
+        r#"{{"type":"tool_use","id":"call-{n}.","name":"Bash","input":{{"command":"echo {n}{:WORD$}"}}}}"#,
+        ""
+    )
 }
 
 fn result(n: usize) -> String {
-    format!(r#"{{"tool_use_id":"call-{n}.","type":"tool_result","content":"result-{n}.{:WORD$}","is_error":false}}"#, "")
+    format!(
+        r#"{{"tool_use_id":"call-{n}.","type":"tool_result","content":"result-{n}.{:WORD$}","is_error":false}}"#,
+        ""
+    )
 }
 
 /// A log of one line of each kind, or with each block on a line of its own.
@@ -76,8 +87,13 @@ fn log(kinds: &[(&str, fn(usize) -> String)], apart: bool) -> String {
 /// How often each of some marks stands in an output.
 fn marks(out: &str) -> Vec<(String, usize)> {
     let numbers = [0, 1, 2, MANY / 3, MANY / 2, MANY - 1];
-    let marks = numbers.iter().flat_map(|n| [format!("text-{n}."), format!("call-{n}."), format!("result-{n}.")]);
-    marks.map(|mark| (out.matches(&mark).count(), mark)).map(|(count, mark)| (mark, count)).collect()
+    let marks = numbers
+        .iter()
+        .flat_map(|n| [format!("text-{n}."), format!("call-{n}."), format!("result-{n}.")]);
+    marks
+        .map(|mark| (out.matches(&mark).count(), mark))
+        .map(|(count, mark)| (mark, count))
+        .collect()
 }
 
 #[test]
@@ -93,7 +109,11 @@ fn say_what_the_same_blocks_say_on_lines_of_their_own() {
                 wrongs.check();
                 let made = convert(options.clone(), &long);
                 // What is copied is copied as it stands.
-                let whole = if format(from) == to { made.out == long } else { marks(&made.out) == marks(&convert(options.clone(), &apart).out) };
+                let whole = if format(from) == to {
+                    made.out == long
+                } else {
+                    marks(&made.out) == marks(&convert(options.clone(), &apart).out)
+                };
                 if !whole {
                     wrongs.add(name, format!("{:?} is not what the blocks say apart", marks(&made.out)));
                 } else if made.out != convert(with_ledger(options), &long).out {
@@ -135,7 +155,12 @@ fn lose_nothing_but_what_is_damaged() {
     };
     let at = line.find(&blocks[broken]).expect("it stands there") as u64;
     assert!((at..=at + 20).contains(byte), "{byte} is not at {at}");
-    assert!(pointer.as_ref().is_some_and(|pointer| pointer.starts_with(&format!("/message/content/{broken}"))), "{pointer:?}");
+    assert!(
+        pointer
+            .as_ref()
+            .is_some_and(|pointer| pointer.starts_with(&format!("/message/content/{broken}"))),
+        "{pointer:?}"
+    );
     for n in [0, MANY / 4, MANY - 1] {
         assert!(made.out.contains(&format!("text-{n}.")), "{n} is lost");
     }
