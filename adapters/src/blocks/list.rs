@@ -1,9 +1,9 @@
 use crate::codec::List;
 use crate::json::{Cursor, Raw, Shape};
 
-/// The blocks of a message that may as well come on lines of their own: those of a reply that has an id, of which programs write each
-/// block on a line, and results. Blocks of a prompt are one prompt.
-pub(crate) fn list(text: &str) -> Option<List> {
+/// The blocks of a message that may as well come on lines of their own: results, and those of a reply that has an id where `replies` are
+/// told block by block. Blocks of a prompt are one prompt.
+pub(crate) fn list(text: &str, replies: bool) -> Option<List> {
     let mut at = Cursor::new(text);
     let mut line = at.object().ok()?;
     let (mut kind, mut found) = (None, None);
@@ -20,7 +20,7 @@ pub(crate) fn list(text: &str) -> Option<List> {
     }
     let (list, has_id) = found?;
     let may = match kind?.as_escaped() {
-        "assistant" => has_id,
+        "assistant" => replies && has_id,
         "user" => Raw::trusted(&text[list.at.clone()]).elements().all(|block| {
             let kind = block.get("type").and_then(Raw::string);
             kind.is_some_and(|kind| kind.is("tool_result"))

@@ -111,7 +111,7 @@ impl Decode for Decoder {
     }
 
     fn list(&self, line: &str) -> Option<List> {
-        crate::blocks::list(line)
+        crate::blocks::list(line, true)
     }
 
     fn next_session(&mut self, to: &str) {

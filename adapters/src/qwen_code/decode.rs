@@ -49,7 +49,8 @@ impl Decode for Decoder {
     }
 
     fn list(&self, line: &str) -> Option<List> {
-        crate::blocks::list(line)
+        // A line holds a whole reply.
+        crate::blocks::list(line, false)
     }
 
     fn next_session(&mut self, to: &str) {
