@@ -245,7 +245,7 @@ fn share() -> usize {
 }
 
 /// Values that other lines of their log say, or that are said later: the line and the pointer.
-const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
+const SAID_ELSEWHERE: [(&str, u64, &str); 30] = [
     // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
     ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
     ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
@@ -273,6 +273,14 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
     ("codex/app_approval_patch_accept.jsonl", 21, "/msg/params/item/status"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/subject"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/description"),
+    // A word that nobody knows for why a reply stopped, how a retry goes on, whether something went well.
+    ("qwen/zh_spelling.jsonl", 5, "/choices/0/finish_reason"),
+    ("qwen/unsupported_protocol_usage.jsonl", 1, "/choices/0/finish_reason"),
+    ("qwen/fingerprint_receipt.jsonl", 6, "/metadata/stop_reason"),
+    ("cursor/retry_no_result.jsonl", 4, "/subtype"),
+    ("qwen/control.jsonl", 10, "/response/subtype"),
+    // What a reply says of itself that says nothing else; a folder that only paths and commands say.
+    ("opencode/bus_e400.jsonl", 7, "/properties/info/modelID"),
 ];
 
 #[test]
