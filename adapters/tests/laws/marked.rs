@@ -245,7 +245,7 @@ fn share() -> usize {
 }
 
 /// Values that other lines of their log say, or that are said later: the line and the pointer.
-const SAID_ELSEWHERE: [(&str, u64, &str); 30] = [
+const SAID_ELSEWHERE: [(&str, u64, &str); 31] = [
     // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
     ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
     ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
@@ -281,6 +281,8 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 30] = [
     ("qwen/control.jsonl", 10, "/response/subtype"),
     // What a reply says of itself that says nothing else; a folder that only paths and commands say.
     ("opencode/bus_e400.jsonl", 7, "/properties/info/modelID"),
+    // Arguments that results decide or say, and results that calls say.
+    ("qwen-code/todo_write.out.jsonl", 3, "/message/content/0/input/todos/0/status"),
 ];
 
 #[test]
