@@ -4,6 +4,7 @@
 //! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
+mod again;
 mod asked;
 mod blocks;
 mod calls;
@@ -21,6 +22,7 @@ use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, 
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
+use crate::trace::Kept;
 use asked::Asked;
 use calls::Calls;
 use late::Late;
@@ -65,6 +67,8 @@ pub struct Assembler {
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
+    /// Where the source says the folder that the session works in, if the facts do not go over with it.
+    folder: Kept,
     turn: Turn,
     /// The block of the main thread that the last event, notices aside, was a piece of.
     growing: Option<usize>,
@@ -105,8 +109,8 @@ struct Desk<'d, 'e, 'a> {
     tokens_behind: bool,
     tools: Option<&'d Translate>,
     calls: &'d mut Calls,
-    /// A call that waited for its result, in the words that its result allows.
-    answered: Option<ToolCall<'a>>,
+    /// A call that waited for its result, in the words that this allows.
+    answered: Option<(ToolCall<'a>, ToolResult<'a>)>,
     down: &'d mut Down<'e, 'a>,
 }
 
@@ -178,6 +182,7 @@ impl Assembler {
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
+            folder: Kept::NONE,
             turn: Turn::default(),
             growing: None,
             prompts_used: 0,
@@ -210,9 +215,11 @@ impl Assembler {
             }
         }
         let growing = self.growing.take();
-        if self.threads.main.results.waits() && goes_between(&event.kind) {
+        let told = self.threads.main.results.waits() && goes_between(&event.kind);
+        if told {
             self.tell_results(event.origin, down);
         }
+        let before = down.out.len();
         match event.kind {
             Kind::Delta(delta) => {
                 self.content(event, down);
@@ -266,7 +273,11 @@ impl Assembler {
                 }
                 self.settle(event.origin, down);
                 self.turn.open |= session.opens_turn;
+                if session.cwd.is_some() {
+                    self.tell_folder(down);
+                }
                 self.session(event, session, down);
+                self.hold_folder(session, down);
             }
             Kind::Outcome(outcome) => {
                 self.content(event, down);
@@ -307,6 +318,10 @@ impl Assembler {
             | Kind::CancelResult(_)
             | Kind::Noise(_)
             | Kind::Unknown(_) => self.pass(event, down),
+        }
+        if told && down.out.len() == before {
+            // What its line has given is of lines before it.
+            down.out.left_out("no place in the target");
         }
     }
 
@@ -387,6 +402,7 @@ impl Assembler {
         } else {
             self.settle(origin, down);
         }
+        self.tell_folder(down);
         self.threads.end_all();
         self.threads.main.clear();
     }
