@@ -1,8 +1,8 @@
 //! What is told later than it is said: it is held as a line, and what becomes of its parts is known when that is told.
 
 use crate::codec::{Cx, Decode, Decoder};
-use crate::event::{Block, Event, Input, Kind, Reply, Sink};
-use crate::json::{Raw, Shape};
+use crate::event::{Block, Event, Input, Kind, Reply, Request, Sink};
+use crate::json::{Raw, Shape, Str};
 use crate::trace::{Kept, Trace};
 
 /// A line that is held, and where the source says its parts.
@@ -81,20 +81,37 @@ struct KeptPart {
     leaves: Vec<Kept>,
 }
 
-/// What an event says whose parts are held: a call, or a result.
+/// What an event says whose parts are held: a call, how it goes, its result, or a question.
 fn parts<'e>(event: &Event<'e>) -> Vec<Part<'e>> {
     let text = |whole: &'e str| Part { whole, leaves: Vec::new() };
+    let value = |value: Raw<'e>| Part {
+        whole: value.as_str(),
+        leaves: leaves(value),
+    };
     match event.kind {
         Kind::Reply(Reply {
             blocks: [Block::Call(call)], ..
         }) => vec![text(call.name.as_escaped()), text(call.input.as_str())],
         Kind::ToolResult(result) => {
             let texts = result.content.texts().map(|text| text.as_escaped()).filter(|text| !text.is_empty());
-            let detail = result.detail.map(|detail| Part {
-                whole: detail.raw.as_str(),
-                leaves: leaves(detail.raw),
-            });
-            texts.map(text).chain(detail).collect()
+            texts.map(text).chain(result.detail.map(|detail| value(detail.raw))).collect()
+        }
+        Kind::Withdraw(withdraw) => withdraw.id.into_iter().map(|id| text(id.as_escaped())).collect(),
+        Kind::ToolProgress(progress) => {
+            let words = [Some(progress.call), progress.status].into_iter().flatten().map(Str::as_escaped);
+            let values = [progress.content, progress.confirmation].into_iter().flatten();
+            words.filter(|word| !word.is_empty()).map(text).chain(values.map(value)).collect()
+        }
+        Kind::Request(Request {
+            id,
+            subtype,
+            permission: Some(asked),
+            ..
+        }) => {
+            let words = [*id, Some(*subtype), Some(asked.name), asked.call, event.origin.turn];
+            let words = words.into_iter().flatten().map(Str::as_escaped).filter(|word| !word.is_empty());
+            let values = [asked.input, asked.suggestions].into_iter().flatten();
+            words.map(text).chain(values.map(value)).collect()
         }
         _ => Vec::new(),
     }

@@ -215,7 +215,7 @@ impl Assembler {
             }
         }
         let growing = self.growing.take();
-        let told = self.threads.main.results.waits() && goes_between(&event.kind);
+        let told = self.threads.main.results.waits() && goes_between(&event.kind) && self.ends_round(event, down);
         if told {
             self.tell_results(event.origin, down);
         }
@@ -308,21 +308,31 @@ impl Assembler {
                 self.growing = growing;
                 self.pass(event, down);
             }
-            Kind::ToolProgress(_)
-            | Kind::Terminal(_)
-            | Kind::Response(_)
-            | Kind::Withdraw(_)
-            | Kind::Command(_)
-            | Kind::Hint(_)
-            | Kind::Heartbeat(_)
-            | Kind::CancelResult(_)
-            | Kind::Noise(_)
-            | Kind::Unknown(_) => self.pass(event, down),
+            Kind::ToolProgress(_) | Kind::Withdraw(_) => self.pass_or_wait(event, down),
+            Kind::Terminal(_) | Kind::Response(_) | Kind::Command(_) | Kind::CancelResult(_) => self.pass(event, down),
+            Kind::Hint(_) | Kind::Heartbeat(_) | Kind::Noise(_) | Kind::Unknown(_) => self.pass(event, down),
         }
         if told && down.out.len() == before {
             // What its line has given is of lines before it.
             down.out.left_out("no place in the target");
         }
+    }
+
+    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
+    fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
+        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
+    }
+
+    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
+    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        if !self.want.asks || !self.tokens_behind {
+            return false;
+        }
+        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
+        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
+        let (thread, desk) = self.at(None, down);
+        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
     }
 
     /// What is asked and answered stands behind the results that came before it: their round ends without its tokens.
@@ -369,13 +379,12 @@ impl Assembler {
 
     fn take_input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
-        if self.threads.main.results.waits() {
+        let elsewhere = self.both_sides && self.duties.foreign;
+        let prompts = matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_));
+        self.turn.prompted |= prompts;
+        if self.threads.main.results.waits() && (prompts || !elsewhere) {
             self.tell_results(input.origin, down);
         }
-        if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
-            self.turn.prompted = true;
-        }
-        let elsewhere = self.both_sides && self.duties.foreign;
         if self.duties.watch || elsewhere {
             return;
         }

@@ -1,11 +1,12 @@
-//! Results that come before the tokens of the round that called, for a target that says both with what the round said.
+//! What comes before the tokens of the round that called, for a target that says them with what the round said: results, and what was asked
+//! and answered before them.
 
 use super::Down;
 use super::again::Held;
 use crate::codec::{Decoder, Dialect, Encode};
-use crate::event::{Event, Input, Sink, ToolResult};
+use crate::event::{Event, Input, Kind, Sink};
 
-/// Results that are held.
+/// Results and questions that are held.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     held: Vec<Held>,
@@ -26,15 +27,17 @@ impl Results {
         !self.held.is_empty()
     }
 
-    /// Holds a result.
-    pub(super) fn hold(&mut self, event: &Event<'_>, result: &ToolResult<'_>, down: &mut Down<'_, '_>) {
+    /// Holds a result, or what is asked or answered.
+    pub(super) fn hold(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
         let held = Held::event(event, down.cx);
         self.size += held.size();
         self.held.push(held);
         down.out.promise();
         down.out.carried();
         if down.out.traced() {
-            down.out.used(result.call.as_escaped());
+            if let Kind::ToolResult(result) = event.kind {
+                down.out.used(result.call.as_escaped());
+            }
             if let Some(time) = event.origin.time.filter(|_| down.encoder.says_times()) {
                 down.out.used(time.source());
             }

@@ -16,6 +16,14 @@ impl Assembler {
         }
     }
 
+    /// The same of what may have to wait.
+    pub(super) fn pass_or_wait(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if self.waits_with_results(event, down) {
+            return self.threads.main.results.hold(event, down);
+        }
+        self.pass(event, down);
+    }
+
     /// The session's facts; its tools are listed as the target calls them.
     pub(super) fn session<'a>(&mut self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
         if let Some((tools, folder)) = self.duties.tools.as_mut().zip(session.cwd) {
@@ -139,15 +147,10 @@ impl Assembler {
                     permission: Some(&permission),
                     ..*request
                 };
-                self.pass(
-                    &Event {
-                        kind: Kind::Request(&request),
-                        ..*event
-                    },
-                    down,
-                );
+                let kind = Kind::Request(&request);
+                self.pass_or_wait(&Event { kind, ..*event }, down);
             }
-            None => self.pass(event, down),
+            None => self.pass_or_wait(event, down),
         }
     }
 
@@ -224,7 +227,7 @@ impl Assembler {
         };
         let (thread, desk) = self.at(event.origin.parent, down);
         if thread.holds_results(&desk) {
-            return thread.results.hold(&event, &result, desk.down);
+            return thread.results.hold(&event, desk.down);
         }
         self.pass(&event, down);
     }

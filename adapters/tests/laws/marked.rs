@@ -245,7 +245,7 @@ fn share() -> usize {
 }
 
 /// Values that other lines of their log say, or that are said later: the line and the pointer.
-const SAID_ELSEWHERE: [(&str, u64, &str); 50] = [
+const SAID_ELSEWHERE: [(&str, u64, &str); 52] = [
     // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
     ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
     ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
@@ -309,6 +309,9 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 50] = [
     // What is besides a command or a search where that alone has a place.
     ("acp/codex_parallel.jsonl", 17, "/msg/params/update/rawInput/cwd"),
     ("tricode/fetch_web.jsonl", 12, "/arguments/x_unknown_52"),
+    // What is asked before the tokens of its round are known.
+    ("codex/app_approval_shell_cancel.jsonl", 17, "/msg/params/command"),
+    ("acp/claude_permission_allow.jsonl", 16, "/msg/method"),
 ];
 
 #[test]
