@@ -386,6 +386,11 @@ pub trait Encode {
         true
     }
 
+    /// Whether the session's folder was written since this was asked last; `None` where no other line than that of the facts says it.
+    fn said_folder(&mut self) -> Option<bool> {
+        None
+    }
+
     /// Whether it says when a result came.
     #[inline]
     fn says_times(&self) -> bool {

@@ -101,6 +101,11 @@ struct HeldParts {
     lost: Vec<(u64, String)>,
 }
 
+/// Whether one part is inside another, or is that one.
+const fn within((from, to): Span, outer: Span) -> bool {
+    outer.0 <= from && to <= outer.1
+}
+
 /// The addresses of a part's first byte and of the one behind its last.
 fn address(part: &str) -> Span {
     let from = part.as_ptr() as usize;
@@ -153,10 +158,12 @@ impl Trace {
         let stand_ins = self.stand_ins.borrow();
         if !stand_ins.is_empty() {
             for (made, source) in stand_ins.touching(address(part)) {
+                // What is watched is of other lines.
                 if made == source {
                     self.seen.borrow_mut().insert(made);
+                } else {
+                    self.goes_over(source);
                 }
-                self.goes_over(source);
             }
         }
     }
@@ -183,17 +190,34 @@ impl Trace {
                 made: address(made),
                 parts: kept.0.clone(),
                 held: false,
+                renamed: None,
             });
         }
     }
 
+    /// What is watched, for [`Self::watch_no_more`].
+    pub(crate) fn watches(&self) -> (usize, usize) {
+        (self.watched.borrow().len(), self.stand_ins.borrow().len())
+    }
+
+    /// Of what was watched since then all is told.
+    pub(crate) fn watch_no_more(&self, since: (usize, usize)) {
+        self.watched.borrow_mut().truncate(since.0);
+        self.stand_ins.borrow_mut().truncate(since.1);
+    }
+
     /// Tells whether what was kept has gone over with `made`, which was watched. Whoever holds that tells it later.
     pub fn told(&self, kept: &mut Kept, made: &str, note: &'static str) {
-        let held = self.watched.borrow().iter().any(|watched| watched.held && watched.made == address(made));
-        match held {
-            true => kept.0.clear(),
-            false if self.saw(made) => self.release(kept),
-            false => self.tell_held(kept, Fate::Dropped, note),
+        let watched = self.watched.borrow();
+        let watched = watched.iter().filter(|watched| watched.made == address(made));
+        let (held, renamed) = watched.fold((false, None), |(held, renamed), watched| {
+            (held || watched.held, renamed.or(watched.renamed))
+        });
+        match (held, renamed) {
+            (true, _) => kept.0.clear(),
+            (false, Some(note)) if self.saw(made) => self.tell_held(kept, Fate::Renamed, note),
+            _ if self.saw(made) => self.release(kept),
+            _ => self.tell_held(kept, Fate::Dropped, note),
         }
     }
 
@@ -255,17 +279,30 @@ impl Trace {
                 let stand_ins = self.stand_ins.borrow();
                 let parts = stand_ins.touching(address(part)).map(|(_, source)| source);
                 parts.filter(|(from, to)| *from >= begin && *to <= end).for_each(tell);
+                let mut watched = self.watched.borrow_mut();
+                let is_one = watched.iter().any(|watched| watched.made == address(part));
+                let inside = |made| if is_one { made == address(part) } else { within(made, address(part)) };
+                let told = watched.iter_mut().filter(|watched| inside(watched.made));
+                told.for_each(|watched| watched.renamed = Some(note));
             }
         }
     }
 
-    /// A part has no place. If it is one of the line's own, nothing else has to be said; else it is a part of a text, which is told
-    /// where it stands: in the line, or in the `pieces` that were held.
+    /// A part has no place, though the whole that it is a part of may have gone over. If it is one of the line's own, nothing else has
+    /// to be said; else it is a part of a text, which is told where it stands: in the line, or in the `pieces` that were held.
     pub fn lost(&self, part: &str, pieces: Option<&Kept>, note: &str) {
-        if self.span(part).is_some() {
+        if let Some(span) = self.span(part) {
+            return self.marks.borrow_mut().unmark(span);
+        }
+        let watched = self.watched.borrow();
+        // Whether the parts of a whole that are watched have gone over is told of each.
+        if watched
+            .iter()
+            .any(|watched| within(watched.made, address(part)) && watched.made != address(part))
+        {
             return;
         }
-        if let Some(watched) = self.watched.borrow().iter().find(|watched| watched.holds(address(part))) {
+        if let Some(watched) = watched.iter().find(|watched| watched.holds(address(part))) {
             let mut held = self.held.borrow_mut();
             return held.lost.extend(watched.parts.first().map(|&number| (number, note.to_owned())));
         }
@@ -302,10 +339,13 @@ impl Trace {
         kept.0.push(number);
     }
 
-    /// The same of a part that may have gone over already.
+    /// The same of a part that may have gone over already, or is none of the line's.
     pub fn hold_unsaid(&self, kept: &mut Kept, part: &str) {
-        let said = |(from, to)| from < to && self.marks.borrow().touch((from, to));
-        if !self.span(part).is_some_and(said) {
+        let holds = match self.span(part).or_else(|| self.source_of(part)) {
+            Some((from, to)) => from == to || !self.marks.borrow().touch((from, to)),
+            None => self.watched.borrow().iter().any(|watched| watched.holds(address(part))),
+        };
+        if holds {
             self.hold(kept, part);
         }
     }

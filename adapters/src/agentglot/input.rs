@@ -108,7 +108,11 @@ impl<'a> Members<'a, '_> {
         Some(cx.keep(Request {
             id,
             subtype,
-            kind: ControlKind::read(subtype),
+            // A question about a tool is one whatever a protocol calls it.
+            kind: match ControlKind::read(subtype) {
+                ControlKind::Other if permission.is_some() => ControlKind::CanUseTool,
+                kind => kind,
+            },
             permission,
         }))
     }

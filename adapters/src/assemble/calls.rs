@@ -5,7 +5,9 @@ use super::pending::KEEP;
 use crate::codec::Cx;
 use crate::event::{ToolCall, ToolKind};
 use crate::ids::hash;
-use crate::json::{Raw, Str, alike};
+use crate::json::{Out, Raw, Str, alike};
+use crate::tools::reshaped::Made;
+use crate::trace::Kept;
 
 /// The tool calls of a turn, so that a result can be told with its call.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(super) struct Calls {
     /// Of the calls that are not among the latest: the last of those whose ids have this hash; the others follow by [`Stored::before`].
     /// A tree, because the hash is the same in every run: no choice of ids makes a search long.
     last: BTreeMap<u64, Place>,
+    /// What calls that went over do not say, but perhaps their results: by their ids the arguments, and where the source says them.
+    unsaid: BTreeMap<String, Vec<(String, Kept)>>,
 }
 
 /// A call that waits for its result.
@@ -145,6 +149,30 @@ impl Calls {
             }
             None => None,
         }
+    }
+
+    /// A call goes over without one of its arguments.
+    pub(super) fn leave_unsaid(&mut self, call: Str<'_>, value: &str, out: &Out) {
+        let mut kept = Kept::default();
+        out.hold(&mut kept, value);
+        let unsaid = self.unsaid.entry(call.as_escaped().to_owned()).or_default();
+        unsaid.push((value.to_owned(), kept));
+    }
+
+    /// A call has its result, with a structured form of the target's own or without.
+    pub(super) fn tell_unsaid(&mut self, call: Str<'_>, detail: Option<Raw<'_>>, out: &Out) {
+        for (value, mut kept) in self.unsaid.remove(call.as_escaped()).into_iter().flatten() {
+            match detail.is_some_and(|detail| Made::of(vec![detail.as_str().as_bytes()]).tells(Raw::trusted(&value))) {
+                true => out.rename_held(&mut kept, "the result of a tool in the target's own shape"),
+                false => out.drop_held(&mut kept, "no place in the target"),
+            }
+        }
+    }
+
+    /// The turn is over.
+    pub(super) fn drop_unsaid(&mut self, out: &Out) {
+        let all = std::mem::take(&mut self.unsaid).into_values().flatten();
+        all.for_each(|(_, mut kept)| out.drop_held(&mut kept, "no place in the target"));
     }
 
     /// Calls that got no result and their places, in the order in which they were made.

@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
+use super::again::Held;
 use super::{Assembler, Down};
-use crate::codec::{Cx, Decode, Decoder, Dialect};
+use crate::codec::{Decoder, Dialect};
 use crate::event::{Block, Event, Input, InputKind, Kind, Reply, Sink};
-use crate::json::{Out, Str};
+use crate::json::Str;
 
 /// What is held, in the order in which it was said: the first is a call that is not told yet.
 #[derive(Debug, Default)]
@@ -21,7 +22,7 @@ enum Said {
     /// A call was spoken of; whether it is said to run.
     Announced { id: String, runs: bool },
     /// The line that says it, and the call that it tells, if it does.
-    Line { call: Option<String>, text: String },
+    Line { call: Option<String>, held: Held },
 }
 
 impl Late {
@@ -59,24 +60,24 @@ impl Late {
     }
 
     /// Holds what a line says; of a call that was spoken of, in its place.
-    fn hold(&mut self, call: Option<Str<'_>>, text: String) {
-        self.size += text.len();
+    fn hold(&mut self, call: Option<Str<'_>>, held: Held) {
+        self.size += held.size();
         let announced = call.and_then(|id| self.place(id)).filter(|said| matches!(said, Said::Announced { .. }));
         let call = call.map(|id| id.as_escaped().to_owned());
         match announced {
-            Some(place) => *place = Said::Line { call, text },
-            None => self.said.push_back(Said::Line { call, text }),
+            Some(place) => *place = Said::Line { call, held },
+            None => self.said.push_back(Said::Line { call, held }),
         }
     }
 
     /// What waits for nothing, or `all` that is held: then what was spoken of has no place any more.
-    fn take(&mut self, all: bool) -> Vec<String> {
+    fn take(&mut self, all: bool) -> Vec<Held> {
         let mut lines = Vec::new();
         while let Some(said) = self.said.pop_front() {
             match said {
-                Said::Line { text, .. } => {
-                    self.size -= text.len();
-                    lines.push(text);
+                Said::Line { held, .. } => {
+                    self.size -= held.size();
+                    lines.push(held);
                 }
                 Said::Announced { .. } if all => {}
                 waits @ Said::Announced { .. } => {
@@ -96,27 +97,6 @@ const fn told<'a>(kind: &Kind<'a>) -> Option<Str<'a>> {
             blocks: [Block::Call(call)], ..
         }) => Some(call.id),
         _ => None,
-    }
-}
-
-/// What is held of an event goes over when it is told, in the target's own words where tools are `translated`.
-fn use_parts(kind: &Kind<'_>, translated: bool, out: &Out) {
-    let goes_over = |part: &str| match translated {
-        true => out.renamed(part, "it is told behind a call that is not whole yet, in the target's own words"),
-        false => out.used(part),
-    };
-    match kind {
-        Kind::Reply(Reply {
-            blocks: [Block::Call(call)], ..
-        }) => {
-            out.used(call.id.as_escaped());
-            [call.name.as_escaped(), call.input.as_str()].into_iter().for_each(goes_over);
-        }
-        Kind::ToolResult(result) => {
-            out.used(result.call.as_escaped());
-            result.content.texts().for_each(|text| goes_over(text.as_escaped()));
-        }
-        _ => {}
     }
 }
 
@@ -154,10 +134,11 @@ impl Assembler {
         if event.kind.is_conversation() {
             self.content(event, down);
         }
-        if down.out.traced() {
-            use_parts(&event.kind, self.duties.tools.is_some(), down.out);
+        self.late.hold(call, Held::event(event, down.cx));
+        call.into_iter().for_each(|id| down.out.used(id.as_escaped()));
+        if let Kind::ToolResult(result) = event.kind {
+            down.out.used(result.call.as_escaped());
         }
-        self.late.hold(call, event.as_line());
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true
@@ -172,7 +153,7 @@ impl Assembler {
             self.tell_late(true, down);
             return false;
         }
-        self.late.hold(None, input.as_line());
+        self.late.hold(None, Held::input(input));
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");
         true
@@ -198,11 +179,10 @@ impl Assembler {
         }
         self.growing = None;
         let mut decoder = Decoder::new(Dialect::CANONICAL);
-        let cx = Cx { trace: None, ..down.cx };
+        let cx = down.cx;
         let mut again = Again { assembler: self, down };
-        for line in &lines {
-            // It was written of what was read.
-            let _ = decoder.line(cx.arena.alloc_str(line), &cx, &mut again);
+        for held in lines {
+            held.tell(&mut decoder, cx, &mut again);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
+mod again;
 mod asked;
 mod blocks;
 mod calls;
@@ -21,6 +22,7 @@ use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, 
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
+use crate::trace::Kept;
 use asked::Asked;
 use calls::Calls;
 use late::Late;
@@ -65,6 +67,8 @@ pub struct Assembler {
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
+    /// Where the source says the folder that the session works in, if the facts do not go over with it.
+    folder: Kept,
     turn: Turn,
     /// The block of the main thread that the last event, notices aside, was a piece of.
     growing: Option<usize>,
@@ -105,8 +109,8 @@ struct Desk<'d, 'e, 'a> {
     tokens_behind: bool,
     tools: Option<&'d Translate>,
     calls: &'d mut Calls,
-    /// A call that waited for its result, in the words that its result allows.
-    answered: Option<ToolCall<'a>>,
+    /// A call that waited for its result, in the words that this allows.
+    answered: Option<(ToolCall<'a>, ToolResult<'a>)>,
     down: &'d mut Down<'e, 'a>,
 }
 
@@ -178,6 +182,7 @@ impl Assembler {
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
+            folder: Kept::NONE,
             turn: Turn::default(),
             growing: None,
             prompts_used: 0,
@@ -210,9 +215,11 @@ impl Assembler {
             }
         }
         let growing = self.growing.take();
-        if self.threads.main.results.waits() && goes_between(&event.kind) {
+        let told = self.threads.main.results.waits() && goes_between(&event.kind) && self.ends_round(event, down);
+        if told {
             self.tell_results(event.origin, down);
         }
+        let before = down.out.len();
         match event.kind {
             Kind::Delta(delta) => {
                 self.content(event, down);
@@ -270,7 +277,11 @@ impl Assembler {
                 }
                 self.settle(event.origin, down);
                 self.turn.open |= session.opens_turn;
+                if session.cwd.is_some() {
+                    self.tell_folder(down);
+                }
                 self.session(event, session, down);
+                self.hold_folder(session, down);
             }
             Kind::Outcome(outcome) => {
                 self.content(event, down);
@@ -301,17 +312,31 @@ impl Assembler {
                 self.growing = growing;
                 self.pass(event, down);
             }
-            Kind::ToolProgress(_)
-            | Kind::Terminal(_)
-            | Kind::Response(_)
-            | Kind::Withdraw(_)
-            | Kind::Command(_)
-            | Kind::Hint(_)
-            | Kind::Heartbeat(_)
-            | Kind::CancelResult(_)
-            | Kind::Noise(_)
-            | Kind::Unknown(_) => self.pass(event, down),
+            Kind::ToolProgress(_) | Kind::Withdraw(_) => self.pass_or_wait(event, down),
+            Kind::Terminal(_) | Kind::Response(_) | Kind::Command(_) | Kind::CancelResult(_) => self.pass(event, down),
+            Kind::Hint(_) | Kind::Heartbeat(_) | Kind::Noise(_) | Kind::Unknown(_) => self.pass(event, down),
         }
+        if told && down.out.len() == before {
+            // What its line has given is of lines before it.
+            down.out.left_out("no place in the target");
+        }
+    }
+
+    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
+    fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
+        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
+    }
+
+    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
+    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        if !self.want.asks || !self.tokens_behind {
+            return false;
+        }
+        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
+        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
+        let (thread, desk) = self.at(None, down);
+        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
     }
 
     /// Whether it matters later which calls were made, and with what.
@@ -363,13 +388,12 @@ impl Assembler {
 
     fn take_input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
-        if self.threads.main.results.waits() {
+        let elsewhere = self.both_sides && self.duties.foreign;
+        let prompts = matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_));
+        self.turn.prompted |= prompts;
+        if self.threads.main.results.waits() && (prompts || !elsewhere) {
             self.tell_results(input.origin, down);
         }
-        if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
-            self.turn.prompted = true;
-        }
-        let elsewhere = self.both_sides && self.duties.foreign;
         if self.duties.watch || elsewhere {
             return;
         }
@@ -396,6 +420,7 @@ impl Assembler {
         } else {
             self.settle(origin, down);
         }
+        self.tell_folder(down);
         self.threads.end_all();
         self.threads.main.clear();
     }

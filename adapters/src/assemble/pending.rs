@@ -1,7 +1,10 @@
 //! One block that is on its way.
 
-use crate::event::{Block, Origin, Piece, Thinking, Usage};
+use super::again::leaves;
+use crate::event::{Block, Origin, Piece, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Out, Raw, Str, escape_json};
+use crate::tools::Translate;
+use crate::tools::reshaped::Made;
 use crate::trace::Kept;
 
 /// Beyond this the memory of a block is given back.
@@ -45,8 +48,9 @@ pub(super) struct Pending {
     pub(super) taken: bool,
     /// A whole call that waits.
     pub(super) wait: Wait,
-    /// Where the source says when that call was made, and the id of its round.
-    pub(super) facts: [Kept; 2],
+    /// Where the source says when that call was made, and the id of its round; or, of a call that is only heard of by its arguments,
+    /// whose it is.
+    pub(super) facts: [Kept; 3],
 }
 
 /// What a whole call waits for.
@@ -129,6 +133,13 @@ impl Pending {
         }
     }
 
+    /// A whole call waits for its result, which tells what becomes of its arguments.
+    pub(super) fn hold_input(&mut self, input: Raw<'_>, out: &Out) {
+        if out.traced() {
+            leaves(input).iter().for_each(|part| out.hold(&mut self.kept, part.as_str()));
+        }
+    }
+
     /// The whole call is there, whose arguments came in these pieces: those go on with it that it says.
     pub(super) fn tell_pieces(&mut self, block: &Block<'_>, translated: bool, out: &Out) {
         let call = match block {
@@ -143,6 +154,7 @@ impl Pending {
             }
             _ => return,
         };
+        out.release(&mut self.facts[2]);
         if call.name.as_escaped() == self.name {
             out.release(&mut self.named);
         } else {
@@ -246,6 +258,42 @@ pub(super) fn tell_kept(kept: &mut Kept, translated: bool, out: &Out) {
     } else {
         out.release(kept);
     }
+}
+
+/// A call that has waited for its result goes on as `shown`: tells of its name and of each of its arguments, which that result decided
+/// if it is there.
+pub(super) fn tell_waited(
+    (named, kept): (&mut Kept, &mut Kept),
+    (call, shown, result): (&ToolCall<'_>, &ToolCall<'_>, Option<ToolResult<'_>>),
+    tools: Option<&Translate>,
+    out: &Out,
+) {
+    if call.name != shown.name {
+        out.rename_held(named, "the target's own tool name");
+    }
+    let parts = leaves(call.input);
+    let Some(tools) = tools.filter(|_| call.input != shown.input && parts.len() == kept.len()) else {
+        return out.release(kept);
+    };
+    let mut each: Vec<Kept> = Vec::with_capacity(parts.len());
+    while !kept.is_empty() {
+        let rest = kept.split_off(1);
+        each.push(std::mem::replace(kept, rest));
+    }
+    let Some(result) = result else {
+        parts.iter().zip(&each).for_each(|(part, kept)| out.tells(part.as_str(), kept));
+        tools.tell(call, shown, None, out);
+        return parts.iter().zip(&mut each).for_each(|(part, kept)| out.told(kept, part.as_str()));
+    };
+    let made = Made::of(vec![shown.input.as_str().as_bytes()]);
+    for (part, kept) in parts.into_iter().zip(&mut each) {
+        match made.lacks_nothing(part) {
+            true => out.rename_held(kept, "the target's own arguments"),
+            false => out.drop_held(kept, "no place in the target: the result tells what was done"),
+        }
+    }
+    let source = Made::result(&ToolResult { of: Some(*call), ..result });
+    tools.tell_invented(shown, shown.input, |_, value| source.lacks_nothing(value), out);
 }
 
 /// Per number the last value said wins.

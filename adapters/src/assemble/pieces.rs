@@ -1,7 +1,7 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, KEEP, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept};
+use super::pending::{BlockKind, KEEP, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
@@ -81,7 +81,11 @@ impl Thread {
 
     /// Keeps a whole call until its result is there.
     fn hold<'b>(&mut self, at: usize, call: &ToolCall<'b>, wait: Wait, (event, reply): (&Event<'_>, &Reply<'_>), desk: &mut Desk<'_, '_, '_>) {
-        if desk.down.out.traced() {
+        let block = &mut self.blocks[at];
+        if wait == Wait::Result {
+            desk.down.out.hold(&mut block.named, call.name.as_escaped());
+            block.hold_input(call.input, desk.down.out);
+        } else if desk.down.out.traced() {
             let arena = bumpalo::Bump::new();
             let guess = desk.tools.and_then(|tools| Some((tools, tools.call(call, &arena)?)));
             match guess {
@@ -99,7 +103,6 @@ impl Thread {
             .into_iter()
             .for_each(|parent| desk.down.out.beside(parent.as_escaped()));
         desk.down.out.carried();
-        let block = &mut self.blocks[at];
         call.name.as_escaped().clone_into(&mut block.name);
         Str::escape(call.input.as_str(), &mut block.body);
         block.time = event.origin.time.and_then(Time::millis);
@@ -120,7 +123,11 @@ impl Thread {
         };
         let arena: &'b bumpalo::Bump = desk.down.cx.arena;
         let translated = tools.call(call, arena)?;
-        tools.tell(call, &translated, None, desk.down.out);
+        let out = &desk.down.out;
+        match tools.results_say(call).filter(|_| out.traced()) {
+            Some(_) => tools.tell_but(call, &translated, &mut |part, _| desk.calls.leave_unsaid(call.id, part, out), out),
+            None => tools.tell(call, &translated, None, out),
+        }
         Some(Block::Call(translated))
     }
 
@@ -189,7 +196,9 @@ impl Thread {
                 }
             }
             Block::Call(call) => {
-                desk.down.out.used(call.input.as_str());
+                if desk.want.inputs {
+                    desk.down.out.used(call.input.as_str());
+                }
                 // The ledger tells whether the pieces say the same even where nobody wants them.
                 let compared = desk.want.inputs || desk.down.out.traced();
                 as_they_came = compared && !translated && !held.is_empty() && says_json(&held, call.input);
@@ -304,10 +313,11 @@ impl Thread {
             self.close_others(origin, desk);
         }
         let mut block = std::mem::take(&mut self.blocks[at]);
-        let waited = std::mem::take(&mut block.wait) != Wait::Nothing;
+        let wait = std::mem::take(&mut block.wait);
+        let waited = wait != Wait::Nothing;
         self.waiting_calls -= usize::from(waited);
         let mut kept = std::mem::take(&mut block.kept);
-        desk.down.out.release(&mut block.named);
+        let mut named = std::mem::take(&mut block.named);
         let parent = std::mem::take(&mut self.parent);
         let mut origin = in_thread(origin, &parent);
         let mut millis: &str = "";
@@ -327,10 +337,9 @@ impl Thread {
             ..Reply::default()
         };
         let mut index = block.index;
-        if waited {
-            for (fact, kept) in [millis, &id].into_iter().zip(&facts) {
-                desk.down.out.tells(fact, kept);
-            }
+        let whose: &str = &parent;
+        for (fact, kept) in [millis, &id, whose].into_iter().zip(&facts).filter(|(_, kept)| !kept.is_empty()) {
+            desk.down.out.tells(fact, kept);
         }
         if block.kind == BlockKind::Call && !block.shown {
             let text = Str::trusted(&block.body).unescape();
@@ -360,11 +369,17 @@ impl Thread {
             };
             desk.calls.add_new(&call);
             let arena = bumpalo::Bump::new();
-            let answered = desk.answered.filter(|answered| waited && answered.id == call.id);
-            let translated = answered.or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));
+            let answered = desk.answered.filter(|(answered, _)| waited && answered.id == call.id);
+            let translated = answered
+                .map(|(call, _)| call)
+                .or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));
             let shown = translated.unwrap_or(call);
             if let (Some(tools), Some(made), false) = (desk.tools, &translated, waited) {
                 tools.tell(&call, made, Some(&kept), desk.down.out);
+            }
+            if wait == Wait::Result {
+                let result = answered.map(|(_, result)| result);
+                tell_waited((&mut named, &mut kept), (&call, &shown, result), desk.tools, desk.down.out);
             }
             match translated {
                 Some(made) if input.starts_with('"') && !made.input.as_str().contains(input) => {
@@ -422,10 +437,11 @@ impl Thread {
             desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
             desk.down.out.told(&mut kept, &block.body);
         }
+        desk.down.out.release(&mut named);
         if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
             desk.emit(&Event::new(origin, Kind::BlockStop(BlockStop { index })));
         }
-        for (kept, fact) in facts.iter_mut().zip([millis, &id]).filter(|_| waited) {
+        for (kept, fact) in facts.iter_mut().zip([millis, &id, whose]) {
             desk.down.out.told(kept, fact);
         }
         self.blocks[at] = Pending {

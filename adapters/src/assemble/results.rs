@@ -1,13 +1,15 @@
-//! Results that come before the tokens of the round that called, for a target that says both with what the round said.
+//! What comes before the tokens of the round that called, for a target that says them with what the round said: results, and what was asked
+//! and answered before them.
 
 use super::Down;
-use crate::codec::{Cx, Decode, Decoder, Dialect, Encode};
-use crate::event::{Event, Input, Sink, ToolResult};
+use super::again::Held;
+use crate::codec::{Decoder, Dialect, Encode};
+use crate::event::{Event, Input, Kind, Sink};
 
-/// Results that are held, as lines.
+/// Results and questions that are held.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    lines: Vec<String>,
+    held: Vec<Held>,
     /// How many bytes they have.
     size: usize,
 }
@@ -22,19 +24,20 @@ impl Results {
 
     /// Whether something is held.
     pub(super) const fn waits(&self) -> bool {
-        !self.lines.is_empty()
+        !self.held.is_empty()
     }
 
-    /// Holds a result. What it says goes over when it is told.
-    pub(super) fn hold(&mut self, event: &Event<'_>, result: &ToolResult<'_>, down: &mut Down<'_, '_>) {
-        let line = event.as_line();
-        self.size += line.len();
-        self.lines.push(line);
+    /// Holds a result, or what is asked or answered.
+    pub(super) fn hold(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        let held = Held::event(event, down.cx);
+        self.size += held.size();
+        self.held.push(held);
         down.out.promise();
         down.out.carried();
         if down.out.traced() {
-            down.out.used(result.call.as_escaped());
-            result.content.texts().for_each(|text| down.out.used(text.as_escaped()));
+            if let Kind::ToolResult(result) = event.kind {
+                down.out.used(result.call.as_escaped());
+            }
             if let Some(time) = event.origin.time.filter(|_| down.encoder.says_times()) {
                 down.out.used(time.source());
             }
@@ -43,15 +46,13 @@ impl Results {
 
     /// The round has ended: tells what is held.
     pub(super) fn tell(&mut self, down: &mut Down<'_, '_>) {
-        if self.lines.is_empty() {
+        if self.held.is_empty() {
             return;
         }
         let mut decoder = Decoder::new(Dialect::CANONICAL);
-        let cx = Cx { trace: None, ..down.cx };
         self.size = 0;
-        for line in self.lines.drain(..) {
-            // It was written of what was read.
-            let _ = decoder.line(cx.arena.alloc_str(&line), &cx, &mut Again(down));
+        for held in self.held.drain(..) {
+            held.tell(&mut decoder, down.cx, &mut Again(down));
         }
     }
 }
@@ -59,7 +60,7 @@ impl Results {
 /// Tells what was held.
 struct Again<'d, 'e, 'a>(&'d mut Down<'e, 'a>);
 
-impl<'a> Sink<'a> for Again<'_, '_, '_> {
+impl<'a> Sink<'a> for Again<'_, '_, 'a> {
     fn event(&mut self, event: &Event<'a>) {
         self.0.emit(event);
     }

@@ -35,7 +35,7 @@ impl Thread {
     pub(super) fn settle_answered<'a>(&mut self, origin: Origin<'_>, result: &ToolResult<'a>, desk: &mut Desk<'_, '_, 'a>) -> Option<Answered<'a>> {
         let waits = self.waiting_calls > 0 && self.held_call(result.call).is_some_and(|at| self.blocks[at].wait == Wait::Result);
         let answered = if waits { desk.in_answer(result) } else { None };
-        desk.answered = answered.and_then(|(call, _)| call);
+        desk.answered = answered.and_then(|(call, _)| Some((call?, *result)));
         self.settle_call(result.call, origin, desk);
         answered
     }

@@ -167,7 +167,11 @@ impl Thread {
                     },
                     Piece::Text(_) | Piece::Other(_) => BlockHead::Text,
                 };
-                self.begin_block(event, BlockStart { index: delta.index, head }, &mut desk)
+                let at = self.begin_block(event, BlockStart { index: delta.index, head }, &mut desk);
+                if let (Piece::Input(_), Some(parent), Some(trace)) = (delta.piece, event.origin.parent, desk.down.cx.trace) {
+                    trace.hold_unsaid(&mut self.blocks[at].facts[2], parent.as_escaped());
+                }
+                at
             }
         };
         let block = &mut self.blocks[at];

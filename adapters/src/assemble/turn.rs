@@ -16,6 +16,14 @@ impl Assembler {
         }
     }
 
+    /// The same of what may have to wait.
+    pub(super) fn pass_or_wait(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if self.waits_with_results(event, down) {
+            return self.threads.main.results.hold(event, down);
+        }
+        self.pass(event, down);
+    }
+
     /// The session's facts; its tools are listed as the target calls them.
     pub(super) fn session<'a>(&mut self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
         if let Some((tools, folder)) = self.duties.tools.as_mut().zip(session.cwd) {
@@ -33,6 +41,27 @@ impl Assembler {
         };
         let kind = Kind::Session(&session);
         self.pass(&Event { kind, ..*event }, down);
+    }
+
+    /// What runs in the session's folder may say it, where its facts do not.
+    pub(super) fn hold_folder(&mut self, session: &Session<'_>, down: &mut Down<'_, '_>) {
+        let (Some(trace), Some(folder)) = (down.cx.trace, session.cwd) else {
+            return;
+        };
+        let said = down.encoder.said_folder();
+        let tools = self.duties.tools.as_ref();
+        if said.is_some() || tools.is_some_and(|tools| tools.says_folder()) {
+            trace.hold_unsaid(&mut self.folder, folder.as_escaped());
+        }
+    }
+
+    /// Whether it has.
+    pub(super) fn tell_folder(&mut self, down: &mut Down<'_, '_>) {
+        let in_path = self.duties.tools.as_ref().is_some_and(|tools| tools.said_folder());
+        match down.encoder.said_folder() == Some(true) || in_path {
+            true => down.out.release(&mut self.folder),
+            false => down.out.drop_held(&mut self.folder, "no place in the target"),
+        }
     }
 
     /// Something that belongs to a turn is about to go on.
@@ -118,15 +147,10 @@ impl Assembler {
                     permission: Some(&permission),
                     ..*request
                 };
-                self.pass(
-                    &Event {
-                        kind: Kind::Request(&request),
-                        ..*event
-                    },
-                    down,
-                );
+                let kind = Kind::Request(&request);
+                self.pass_or_wait(&Event { kind, ..*event }, down);
             }
-            None => self.pass(event, down),
+            None => self.pass_or_wait(event, down),
         }
     }
 
@@ -178,12 +202,21 @@ impl Assembler {
         let source = result;
         let mut result = ToolResult { of: Some(stored), ..*source };
         if let Some(tools) = &mut self.duties.tools {
+            let waited = worked_out.is_some() && down.out.traced();
             let (answered, shaped) = worked_out.unwrap_or_else(|| tools.result(&stored, &result, down.cx.arena));
             if let Some(shaped) = shaped {
                 if down.out.traced() {
                     told_in_another_shape(&result, &shaped, down.out);
                 }
                 result = shaped;
+            }
+            // A call that has waited says what its result tells about it.
+            if let (Some(call), Some(detail)) = (answered.filter(|_| waited), source.detail) {
+                Made::whole(vec![call.input.as_str().as_bytes()]).tell_beside(detail.raw, down.out);
+            }
+            if down.out.traced() {
+                let own = result.detail.filter(|detail| tools.results_say(&stored) == Some(detail.shape));
+                self.calls.tell_unsaid(stored.id, own.map(|detail| detail.raw), down.out);
             }
             tools.follow(&stored, source, down.cx.arena);
             if let Some(call) = answered {
@@ -197,7 +230,7 @@ impl Assembler {
         };
         let (thread, desk) = self.at(event.origin.parent, down);
         if thread.holds_results(&desk) {
-            return thread.results.hold(&event, &result, desk.down);
+            return thread.results.hold(&event, desk.down);
         }
         self.pass(&event, down);
     }
@@ -312,6 +345,7 @@ impl Assembler {
         if goes_on {
             down.encoder.event(outcome, down.out);
         }
+        self.calls.drop_unsaid(down.out);
         if self.host_runs_tools && !repair {
             // What the host's tools give back comes with a later turn.
             self.calls.keep_unresolved();
@@ -329,11 +363,13 @@ impl Assembler {
 /// become another one.
 fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: &Out) {
     const NOTE: &str = "the result of a tool in the target's own shape";
-    let made = Made::result(shaped);
-    // A text that stays as it is goes over where it is written.
+    // A text that stays as it is goes over where it is written, and a structured form that stays is not the target's.
     let stays = shaped.content == result.content;
-    let content = if stays { Content::Blocks(&[]) } else { shaped.content };
-    let others = Made::result(&ToolResult { content, ..*shaped });
+    let others = Made::result(&ToolResult {
+        content: if stays { Content::Blocks(&[]) } else { shaped.content },
+        detail: shaped.detail.filter(|detail| Some(*detail) != result.detail),
+        ..*shaped
+    });
     for text in result.content.texts().filter(|text| !text.is_empty()) {
         // A text that was made of the structured form is told with that.
         if result.detail.is_none() || out.holds(text.as_escaped()) {
@@ -341,7 +377,11 @@ fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: 
         }
     }
     match result.detail {
-        Some(detail) if shaped.detail != Some(detail) => made.tell(detail.raw, NOTE, out),
+        Some(detail) if shaped.detail != Some(detail) => {
+            let made = Made::result(shaped);
+            let made = if stays { made.with_text(result.content) } else { made };
+            made.tell(detail.raw, NOTE, out);
+        }
         Some(detail) => Made::texts(shaped.content).tell_beside(detail.raw, out),
         None => {}
     }

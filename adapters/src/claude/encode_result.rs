@@ -31,6 +31,7 @@ impl Encoder {
         } else {
             self.result(event, outcome, out);
         }
+        out.drop_held(&mut self.turn.unknown_stop.1, "no place in the target");
         self.turn = Turn::default();
         self.rounds.clear(out);
         self.frames.forget_round();
@@ -207,12 +208,18 @@ impl Encoder {
         self.end(out);
     }
 
-    fn stop_reason(&self, outcome: &Outcome<'_>, out: &mut Out) {
+    fn stop_reason(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
         let refused = (outcome.kind == OutcomeKind::Refused).then_some("refusal");
         match outcome.stop {
             Some(stop) => {
-                out.used(stop.word.as_escaped());
-                match refused.filter(|_| stop.kind != StopKind::Refusal).or(word(&stop)) {
+                let word = refused.filter(|_| stop.kind != StopKind::Refusal).or(word(&stop));
+                let (unknown, kept) = &mut self.turn.unknown_stop;
+                if stop.kind != StopKind::Other {
+                    out.used(stop.word.as_escaped());
+                } else if word == Some(unknown) {
+                    out.release(kept);
+                }
+                match word {
                     Some(word) => out.str(Str::trusted(word)),
                     None => out.lit("null"),
                 }

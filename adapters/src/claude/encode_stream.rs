@@ -281,10 +281,15 @@ impl Encoder {
     /// Remembers why a reply stopped, for the turn's end.
     fn stopped(&mut self, event: &Event<'_>, stop: Option<&Stop<'_>>, out: &mut Out) {
         if let Some(stop) = stop.filter(|_| !self.own() && event.origin.parent.is_none()) {
-            // A word that nobody knows is no reason of this dialect's results.
+            // A word that nobody knows is no reason of this dialect's results, unless the outcome says it.
             let known = stop.kind != StopKind::Other;
+            let (unknown, kept) = &mut self.turn.unknown_stop;
+            out.drop_held(kept, "another word followed");
             if known {
                 out.used(stop.word.as_escaped());
+            } else {
+                stop.word.as_escaped().clone_into(unknown);
+                out.hold(kept, stop.word.as_escaped());
             }
             remember(&mut self.turn.stop, word(stop).filter(|_| known));
             self.turn.stop_follows = false;

@@ -4,6 +4,7 @@ use crate::blocks::{MESSAGE, UsagePlace};
 use crate::codec::Dialect;
 use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
 use crate::json::{Out, Str, alike};
+use crate::trace::Kept;
 
 use super::behind::FOOT;
 use super::encode::{Encoder, LINE, Line, write_request};
@@ -39,6 +40,8 @@ pub(super) struct Turn {
     pub(super) stop: Option<String>,
     /// The source did not say so: it follows from what the reply holds.
     pub(super) stop_follows: bool,
+    /// The word of the source for it that nobody knows: the outcome may say it too.
+    pub(super) unknown_stop: (String, Kept),
     /// The calls that were refused, as members of a list.
     pub(super) denials: String,
     /// The tokens of all rounds, where the source counts by round.

@@ -28,6 +28,8 @@ pub struct Want {
     pub whole_rounds: bool,
     /// The results of such a round come behind its end.
     pub results_last: bool,
+    /// Questions to the host are written, in their place.
+    pub asks: bool,
 }
 
 impl Want {
@@ -45,6 +47,7 @@ impl Want {
         at_once: false,
         whole_rounds: false,
         results_last: false,
+        asks: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -85,6 +88,11 @@ impl Want {
             results_last: true,
             ..self.with_whole_rounds()
         }
+    }
+
+    /// The same where questions to the host are written.
+    pub const fn with_questions(self) -> Self {
+        Self { asks: true, ..self }
     }
 
     /// The same without a place for thoughts.

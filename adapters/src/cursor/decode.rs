@@ -166,10 +166,10 @@ impl Decoder {
             ("user", _) => self.prompt(&line, (members, inside), sink)?,
             ("result", _) => self.outcome(&line, subtype, members, sink)?,
             ("interaction_query", word) => notice(&line, (kind, word), Topic::Query, members, sink)?,
-            ("retry", word) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
+            ("retry", word @ ("starting" | "resuming")) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
             // The retry that it leads to has a line of its own.
             ("connection", word) => notice(&line, (kind, word), Topic::Status, members, sink)?,
-            ("system", word) => notice(&line, (kind, word), Topic::Other, members, sink)?,
+            ("system" | "retry", word) => notice(&line, (kind, word), Topic::Other, members, sink)?,
             _ => {
                 let origin = origin(&line, &mut members)?;
                 sink.event(&Event::new(origin, Kind::Unknown(Raw::trusted(line.text))));

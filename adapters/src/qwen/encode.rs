@@ -355,7 +355,7 @@ impl Encode for Encoder {
         match self.mode.layout {
             Layout::Pieces => Want::DELTAS.with_subagents(),
             Layout::Text => Want::SNAPSHOTS,
-            _ => Want::SNAPSHOTS.with_subagents().with_results_last(),
+            _ => Want::SNAPSHOTS.with_subagents().with_results_last().with_questions(),
         }
     }
 

@@ -220,7 +220,11 @@ pub(super) fn response<'a>(members: &mut Members<'a>, fields: &mut FieldList<'a>
         .shaped("response", Shape::Object, cx)
         .and_then(|raw| Members::of(raw, cx))
         .ok_or(missing("response"))?;
-    let subtype = inside.word("subtype", cx).ok_or(missing("response/subtype"))?;
+    let subtype = inside.text("subtype", cx).ok_or(missing("response/subtype"))?;
+    // Whatever is no error is a success, and any other word for it has no place.
+    if matches!(subtype.as_escaped(), "success" | "error") {
+        cx.took(subtype.as_escaped());
+    }
     let id = inside.text("request_id", cx).or(top);
     let body = inside
         .take("result", cx)

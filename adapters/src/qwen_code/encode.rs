@@ -252,7 +252,7 @@ impl Encode for Encoder {
             _ if self.core.partial && self.core.own => Want::BOTH.with_subagents().with_retraction(),
             // A foreign call's arguments go over in one piece, which is made of the whole call.
             _ if self.core.partial => Want::BOTH.with_subagents().with_retraction().without_inputs(),
-            _ => Want::SNAPSHOTS.with_subagents().with_results_last(),
+            _ => Want::SNAPSHOTS.with_subagents().with_results_last().with_questions(),
         }
     }
 

@@ -19,6 +19,8 @@ mod tests;
 pub(crate) mod texts;
 mod told;
 
+use std::cell::Cell;
+
 use bumpalo::Bump;
 
 /// The memory that a translated call lives in.
@@ -44,6 +46,8 @@ pub struct Translate {
     whole: bool,
     /// The working folder, as the body of a JSON string; empty while it is not known.
     folder: String,
+    /// A path was meant from there.
+    from_folder: Cell<bool>,
     /// The list of things to do as the source last showed it, for calls that change one thing of it.
     list: Vec<(String, TodoStatus)>,
 }
@@ -57,6 +61,7 @@ impl Translate {
             cd: false,
             whole: false,
             folder: String::new(),
+            from_folder: Cell::new(false),
             list: Vec::new(),
         }
     }
@@ -76,6 +81,16 @@ impl Translate {
     /// The session works in this folder: relative paths are meant from there.
     pub(crate) fn in_folder(&mut self, folder: Str<'_>) {
         folder.as_escaped().clone_into(&mut self.folder);
+    }
+
+    /// Whether paths that are meant from the folder go over with it.
+    pub(crate) fn says_folder(&self) -> bool {
+        self.ends().is_some_and(|(_, to)| to.whole_paths)
+    }
+
+    /// Whether one has since this was asked last.
+    pub(crate) fn said_folder(&self) -> bool {
+        self.from_folder.take()
     }
 
     /// A call has its result, which may show the list of things to do.
@@ -107,9 +122,22 @@ impl Translate {
     /// What a call asks for, and how the target says it.
     fn words<'a>(&self, name: Str<'a>, input: Raw<'a>, id: Str<'_>, arena: &'a Bump) -> Option<(Args<'a>, (Str<'a>, Raw<'a>))> {
         let (from, to) = self.ends()?;
-        let args = self.fitted(self.args(from, name, input, arena)?, to, arena);
-        let words = (to.write)(&args, id, arena)?;
-        Some((args, words))
+        let args = self.args(from, name, input, arena)?;
+        self.if_said(|| {
+            let args = self.fitted(args, to, arena);
+            let words = (to.write)(&args, id, arena)?;
+            Some((args, words))
+        })
+    }
+
+    /// Of what does not come to be no path has gone over.
+    fn if_said<T>(&self, make: impl FnOnce() -> Option<T>) -> Option<T> {
+        let before = self.from_folder.get();
+        let made = make();
+        if made.is_none() {
+            self.from_folder.set(before);
+        }
+        made
     }
 
     /// Whether only the result of a call tells what to call it: an edit of which nobody says yet what it replaces, for an agent
@@ -142,7 +170,11 @@ impl Translate {
 
     /// What a call asks for, as far as it is said otherwise to the target's tools whatever these are called.
     fn fitted<'a>(&self, args: Args<'a>, to: &Tools, arena: &'a Bump) -> Args<'a> {
-        let whole = |path| if to.whole_paths { absolute(path, &self.folder, arena) } else { path };
+        let whole = |path| {
+            let whole = if to.whole_paths { absolute(path, &self.folder, arena) } else { path };
+            self.from_folder.set(self.from_folder.get() || whole != path);
+            whole
+        };
         match args {
             Args::Read(read) => Args::Read(Read {
                 path: whole(read.path),

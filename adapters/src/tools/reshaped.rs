@@ -16,6 +16,8 @@ pub(crate) struct Made<'m> {
     left: Cell<usize>,
     /// A text of which some lines are found is said in another shape.
     in_lines: bool,
+    /// Texts of the source that stay as they are: they go over where they are written.
+    stays: Vec<*const u8>,
 }
 
 /// So much is searched for one result; what would be looked for behind that counts as found.
@@ -52,10 +54,14 @@ impl<'m> Made<'m> {
 
     /// What its text says as it stands.
     pub(crate) fn texts(content: Content<'m>) -> Self {
-        Self {
-            in_lines: false,
-            ..Self::of(content.texts().map(|text| text.as_escaped().as_bytes()).collect())
-        }
+        Self::whole(content.texts().map(|text| text.as_escaped().as_bytes()).collect())
+    }
+
+    /// What was written, of which nothing is said in part.
+    pub(crate) const fn whole(texts: Vec<&'m [u8]>) -> Self {
+        let mut made = Self::of(texts);
+        made.in_lines = false;
+        made
     }
 
     /// What was written.
@@ -64,7 +70,14 @@ impl<'m> Made<'m> {
             texts,
             left: Cell::new(MOST),
             in_lines: true,
+            stays: Vec::new(),
         }
+    }
+
+    /// The same of a result whose text stays as it is.
+    pub(crate) fn with_text(mut self, content: Content<'_>) -> Self {
+        self.stays = content.texts().map(|text| text.as_escaped().as_ptr()).collect();
+        self
     }
 
     /// Tells of a text of the source.
@@ -102,6 +115,16 @@ impl<'m> Made<'m> {
         }
     }
 
+    /// Whether a value has gone over.
+    pub(crate) fn tells(&self, value: Raw<'_>) -> bool {
+        self.judge(value, 0, &mut Vec::new()) == Found::Yes
+    }
+
+    /// Whether it has, or says nothing.
+    pub(crate) fn lacks_nothing(&self, value: Raw<'_>) -> bool {
+        self.judge(value, 0, &mut Vec::new()) != Found::No
+    }
+
     /// Whether something of a value has gone over; the parts that are not lost.
     fn judge<'v>(&self, value: Raw<'v>, depth: usize, over: &mut Vec<&'v str>) -> Found {
         let mut any = Found::Nothing;
@@ -118,6 +141,9 @@ impl<'m> Made<'m> {
             Some(Shape::Array) if depth < DEPTH => value.elements().for_each(|element| part(element, over)),
             Some(Shape::String) => {
                 let body = value.string().map_or("", Str::as_escaped);
+                if self.stays.contains(&body.as_ptr()) {
+                    return Found::Yes;
+                }
                 any = match body.is_empty() {
                     true => Found::Nothing,
                     false if self.says(body) => Found::Yes,

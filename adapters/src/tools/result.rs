@@ -61,7 +61,7 @@ pub(super) fn result<'a>(
     let args = tools.args(from, call.name, call.input, arena);
     let told_late;
     let mut answered = None;
-    if let Some(mut args) = args.as_ref() {
+    if let Some(args) = args.as_ref() {
         let kind = args.kind();
         let output = if (to.reshapes)(kind) {
             read(kind, Some(args), Some(from), result, arena)
@@ -69,16 +69,19 @@ pub(super) fn result<'a>(
             ToolOutput::Text(text)
         };
         let deed = deed(args, output).filter(|_| result.status == ResultStatus::Success);
-        told_late = tools.fitted(deed.unwrap_or(*args), to, arena);
-        args = &told_late;
-        let words = (to.write)(args, call.id, arena);
-        let told = (to.answered)(call, args, output, arena);
-        if words.is_some() || told.is_some() {
-            (answer.args, answer.output) = (Some(args), output);
+        let made = tools.if_said(|| {
+            let args = tools.fitted(deed.unwrap_or(*args), to, arena);
+            let words = (to.write)(&args, call.id, arena);
+            let told = (to.answered)(call, &args, output, arena);
+            (words.is_some() || told.is_some()).then_some((args, words, told))
+        });
+        if let Some((args, words, told)) = made {
+            told_late = args;
+            (answer.args, answer.output) = (Some(&told_late), output);
+            answered = told
+                .filter(|_| result.status == ResultStatus::Success)
+                .or_else(|| in_words(call, &told_late, words?));
         }
-        answered = told
-            .filter(|_| result.status == ResultStatus::Success)
-            .or_else(|| in_words(call, args, words?));
     }
     let shaped = (to.write_result)(&answer);
     (answered, shaped.or(bare))

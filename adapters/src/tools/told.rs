@@ -9,8 +9,8 @@ use std::fmt::Write;
 use bumpalo::Bump;
 
 use super::Translate;
-use crate::event::{Fate, ToolCall};
-use crate::json::{Cursor, Error, Out, Raw, Shape};
+use crate::event::{DetailShape, Fate, ToolCall, ToolKind};
+use crate::json::{Cursor, Error, Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
 /// Arguments below so many others are not looked at one by one.
@@ -23,6 +23,18 @@ const SHORT: usize = 64;
 impl Translate {
     /// Tells the ledger what became of a call that goes over as `made`. `pieces` is where its arguments came in pieces.
     pub(crate) fn tell(&self, call: &ToolCall<'_>, made: &ToolCall<'_>, pieces: Option<&Kept>, out: &Out) {
+        self.tell_but(call, made, &mut |part, note| out.lost(part, pieces, note), out);
+    }
+
+    /// The form of results that may say what such calls have no place for: what an edit has replaced.
+    pub(crate) fn results_say(&self, call: &ToolCall<'_>) -> Option<DetailShape> {
+        let (_, to) = self.ends()?;
+        to.form
+            .filter(|_| !to.names_old && matches!(call.kind, ToolKind::Edit | ToolKind::MultiEdit))
+    }
+
+    /// The same but for what has no place, which `lose` is called with.
+    pub(crate) fn tell_but<'c>(&self, call: &ToolCall<'c>, made: &ToolCall<'_>, lose: &mut dyn FnMut(&'c str, &str), out: &Out) {
         if !out.traced() {
             return;
         }
@@ -64,13 +76,19 @@ impl Translate {
             match became {
                 Became::Same => out.used(slice),
                 Became::Other => out.renamed(slice, RENAMED),
-                Became::Nothing => out.lost(slice, pieces, &format!("no place in {}: {name}", self.to.name())),
+                Became::Nothing => lose(slice, &format!("no place in {}: {name}", self.to.name())),
             }
         }
+        let is_said = |key: Str<'_>, _: Raw<'_>| moved.iter().any(|moved| key.is(moved));
+        self.tell_invented(made, Raw::trusted(&base.input), is_said, out);
+    }
+
+    /// Tells the ledger of the arguments of a call in the target's words that the source does not say.
+    pub(crate) fn tell_invented(&self, made: &ToolCall<'_>, input: Raw<'_>, is_said: impl Fn(Str<'_>, Raw<'_>) -> bool, out: &Out) {
         let at = self.to.vendor().logs.arguments_at.replace("NAME", made.name.as_escaped());
-        for (key, value) in Raw::trusted(&base.input).members() {
-            let says_nothing = matches!(value.as_str(), "false" | "[]" | "{}") || value.string() == Some(call.id);
-            if !says_nothing && !moved.iter().any(|moved| key.is(moved)) {
+        for (key, value) in input.members() {
+            let says_nothing = matches!(value.as_str(), "false" | "[]" | "{}") || value.string() == Some(made.id);
+            if !says_nothing && !is_said(key, value) {
                 let pointer = format!("{at}/{}", key.as_escaped());
                 out.note(Fate::Invented, &pointer, "the source does not say it; the target's tool needs it");
             }

@@ -36,6 +36,18 @@ impl Marks {
         }
     }
 
+    /// Takes the marks from a part.
+    pub(super) fn unmark(&mut self, (from, to): (usize, usize)) {
+        if from < self.start || to > self.end || from >= to {
+            return;
+        }
+        self.last = (0, 0);
+        let (first, last) = (from - self.start, to - self.start - 1);
+        for (word, bits) in self.bits.iter_mut().enumerate().take(last / 64 + 1).skip(first / 64) {
+            *bits &= !within(word, first, last);
+        }
+    }
+
     /// Whether a byte of a part is marked, which is not empty.
     pub(super) fn touch(&self, (from, to): (usize, usize)) -> bool {
         let (first, last) = (from - self.start, to - self.start - 1);
@@ -70,6 +82,11 @@ mod tests {
             }
             let to = (asked.0 + asked.1).min(300);
             prop_assert_eq!(marks.touch((base + asked.0, base + to)), plain[asked.0..to].contains(&true));
+            marks.unmark((base + asked.0, base + to));
+            plain[asked.0..to].fill(false);
+            for (at, marked) in plain.into_iter().enumerate() {
+                prop_assert_eq!(marks.touch((base + at, base + at + 1)), marked);
+            }
         }
     }
 }

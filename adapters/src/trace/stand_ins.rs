@@ -37,6 +37,15 @@ impl StandIns {
         self.all.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Forgets all but those that were told first.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.all.retain(|&(_, at), _| at < len);
+    }
+
     /// A `copy` says byte for byte what its source does: what touches a part of it touches that part of the source.
     pub(super) fn add(&mut self, (from, to): Span, source: Span, copy: bool) {
         self.all.insert((from, self.all.len()), StandIn { to, source, copy });
@@ -58,6 +67,8 @@ pub(super) struct Watched {
     pub(super) parts: Vec<u64>,
     /// Somebody holds it.
     pub(super) held: bool,
+    /// It went over under another name or in another shape.
+    pub(super) renamed: Option<&'static str>,
 }
 
 impl Watched {

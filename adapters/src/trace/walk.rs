@@ -10,6 +10,10 @@ pub(super) fn uncovered(line: &str, covered: impl Fn((usize, usize)) -> bool) ->
     let mut found: Vec<String> = Vec::new();
     let mut count = 0;
     let add = |found: &mut Vec<String>, count: &mut usize, pointer: &str| {
+        // Of a name that stands twice one pointer says both.
+        if found.last().is_some_and(|last| last == pointer) {
+            return;
+        }
         if *count < FEW {
             found.push(pointer.to_owned());
         }

@@ -234,8 +234,8 @@ impl Encoder {
         held.line.clear();
         held.said = false;
         held.list = if self.style.native_tools { List::read(call) } else { None };
-        if held.list.is_some() {
-            List::tell(call, out);
+        if let Some(list) = &mut held.list {
+            list.tell(call, out);
         } else {
             let plain = lines::tool_call(call.name, call.input, &mut held.line);
             out.used(call.name.as_escaped());

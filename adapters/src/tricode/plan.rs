@@ -10,6 +10,7 @@ use super::lines;
 use crate::event::{ToolCall, ToolKind};
 use crate::json::python;
 use crate::json::{Out, Raw, Shape, Str};
+use crate::trace::Kept;
 
 /// The plan as it stands.
 #[derive(Debug, Default)]
@@ -33,6 +34,8 @@ struct Task {
     /// What is to be done; a task that is merged may leave it out.
     text: Option<String>,
     status: String,
+    /// Where the source says the status.
+    kept: Kept,
 }
 
 /// One call of `plan`.
@@ -45,6 +48,7 @@ enum Step {
     Check,
 }
 
+const NOTE: &str = "a list of things to do becomes calls of plan";
 const NAME: Str<'static> = Str::trusted("plan");
 const PENDING: &str = "pending";
 const CANCELLED: &str = "cancelled";
@@ -61,9 +65,8 @@ impl List {
         Some(Self { tasks, merge })
     }
 
-    /// Tells the ledger what of such a call a plan holds.
-    pub(super) fn tell(call: &ToolCall<'_>, out: &Out) {
-        const NOTE: &str = "a list of things to do becomes calls of plan";
+    /// Tells the ledger what of such a call a plan holds. How far things are is known to go over when the calls are written.
+    pub(super) fn tell(&mut self, call: &ToolCall<'_>, out: &Out) {
         out.renamed(call.name.as_escaped(), NOTE);
         let merge = call.input.get("merge");
         if let Some(merge) = merge {
@@ -73,11 +76,12 @@ impl List {
         if todos.elements().next().is_none() {
             out.renamed(todos.as_str(), NOTE);
         }
-        for todo in todos.elements() {
-            let going_on = Task::read(todo).is_some_and(|task| task.status != CANCELLED);
-            for (key, value) in todo.members().filter(|_| going_on) {
-                if key.is("content") || key.is("status") {
+        for (todo, task) in todos.elements().zip(&mut self.tasks).filter(|(_, task)| task.status != CANCELLED) {
+            for (key, value) in todo.members() {
+                if key.is("content") {
                     out.renamed(value.as_str(), NOTE);
+                } else if key.is("status") {
+                    out.hold(&mut task.kept, value.as_str());
                 }
             }
         }
@@ -104,6 +108,7 @@ impl Task {
             id: text("id").unwrap_or_default(),
             text: text("content"),
             status,
+            kept: Kept::NONE,
         })
     }
 }
@@ -138,7 +143,8 @@ impl Plan {
 
     /// Writes the calls that bring the plan to where the list wants it, each with its result.
     fn follow(&mut self, list: List, out: &mut Out) {
-        let next = self.next(list);
+        let mut next = self.next(list);
+        next.iter_mut().for_each(|task| out.rename_held(&mut task.kept, NOTE));
         for step in self.steps(&next) {
             self.call(step, &next, out);
             match step {
@@ -164,9 +170,18 @@ impl Plan {
 
     /// Writes the first of these calls without a result: nobody knows what came of it.
     pub(super) fn begin(&self, list: List, out: &mut Out) {
-        let next = self.next(list);
-        if let Some(&step) = self.steps(&next).first() {
-            self.call(step, &next, out);
+        let mut next = self.next(list);
+        let steps = self.steps(&next);
+        let Some(&step) = steps.first() else { return };
+        self.call(step, &next, out);
+        for (at, task) in next.iter_mut().enumerate() {
+            match step {
+                Step::Update(only) if only == at => out.rename_held(&mut task.kept, NOTE),
+                _ => out.drop_held(
+                    &mut task.kept,
+                    "no place in tricode: the first call of the list failed, which does not say it",
+                ),
+            }
         }
     }
 
@@ -179,7 +194,7 @@ impl Plan {
         for task in list.tasks {
             match next.iter_mut().find(|known| known.id == task.id && !task.id.is_empty()) {
                 Some(known) => {
-                    known.status = task.status;
+                    (known.status, known.kept) = (task.status, task.kept);
                     known.text = task.text.or_else(|| known.text.take());
                 }
                 None => next.push(task),

@@ -245,7 +245,7 @@ fn share() -> usize {
 }
 
 /// Values that other lines of their log say, or that are said later: the line and the pointer.
-const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
+const SAID_ELSEWHERE: [(&str, u64, &str); 52] = [
     // What goes over with an outcome, an answer, a call or a run that comes later, or does not.
     ("opencode/bus_e400.jsonl", 12, "/properties/error/data/message"),
     ("qwen-code/chat_e400.jsonl", 3, "/systemPayload/uiEvent/error_message"),
@@ -273,6 +273,45 @@ const SAID_ELSEWHERE: [(&str, u64, &str); 24] = [
     ("codex/app_approval_patch_accept.jsonl", 21, "/msg/params/item/status"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/subject"),
     ("gemini/chat_parallel.jsonl", 7, "/thoughts/0/description"),
+    // A word that nobody knows for why a reply stopped, how a retry goes on, whether something went well.
+    ("qwen/zh_spelling.jsonl", 5, "/choices/0/finish_reason"),
+    ("qwen/unsupported_protocol_usage.jsonl", 1, "/choices/0/finish_reason"),
+    ("qwen/fingerprint_receipt.jsonl", 6, "/metadata/stop_reason"),
+    ("cursor/retry_no_result.jsonl", 4, "/subtype"),
+    ("qwen/control.jsonl", 10, "/response/subtype"),
+    // What a reply says of itself that says nothing else; a folder that only paths and commands say.
+    ("opencode/bus_e400.jsonl", 7, "/properties/info/modelID"),
+    ("cursor/deltas_2025.jsonl", 1, "/cwd"),
+    ("qwen/displays.jsonl", 1, "/metadata/cwd"),
+    ("qwen-code/ctl_set_permission_mode.out.jsonl", 10, "/cwd"),
+    // A subagent that is only heard of by a piece of a call; an item that says its name twice.
+    ("qwen-code/subagent_partial.out.jsonl", 15, "/parent_tool_use_id"),
+    ("ag-ui/subagents.jsonl", 24, "/subagentRunId"),
+    ("codex/search.out.jsonl", 5, "/item/id"),
+    // Arguments that results decide or say, and results that calls say.
+    ("cursor/read_edit.jsonl", 12, "/tool_call/editToolCall/args/x_unknown_101"),
+    ("cursor/read_edit.jsonl", 14, "/tool_call/editToolCall/args/streamContent"),
+    (
+        "cursor/read_edit.jsonl",
+        13,
+        "/tool_call/editToolCall/result/success/afterFullFileContent",
+    ),
+    ("cursor/read_edit.jsonl", 13, "/tool_call/editToolCall/result/success/message"),
+    ("gemini/edit.out.jsonl", 5, "/parameters/old_string"),
+    ("acp/gemini_client_fs.jsonl", 13, "/msg/params/toolCall/content/0/oldText"),
+    ("qwen-code/todo_write.out.jsonl", 3, "/message/content/0/input/todos/0/status"),
+    ("qwen/displays.jsonl", 7, "/choices/0/message/annotations/0/result_display/text"),
+    ("qwen/displays.jsonl", 6, "/choices/0/message/annotations/0/result_display/text"),
+    // What is told later than it is said.
+    ("opencode/todo.out.jsonl", 2, "/part/state/metadata/todos/0/content"),
+    ("acp/v2_claude_parallel.jsonl", 19, "/msg/params/update/rawInput/x_unknown_291"),
+    ("acp/qwen_parallel.jsonl", 24, "/msg/method"),
+    // What is besides a command or a search where that alone has a place.
+    ("acp/codex_parallel.jsonl", 17, "/msg/params/update/rawInput/cwd"),
+    ("tricode/fetch_web.jsonl", 12, "/arguments/x_unknown_52"),
+    // What is asked before the tokens of its round are known.
+    ("codex/app_approval_shell_cancel.jsonl", 17, "/msg/params/command"),
+    ("acp/claude_permission_allow.jsonl", 16, "/msg/method"),
 ];
 
 #[test]

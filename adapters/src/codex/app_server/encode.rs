@@ -15,6 +15,8 @@ pub struct Encoder {
     pub(super) thread: String,
     /// The session's facts, and where the source says them until they are said here.
     pub(super) cwd: Option<String>,
+    /// A command says the folder.
+    pub(super) says_cwd: bool,
     pub(super) model: Option<String>,
     pub(super) facts: Unsaid,
     /// The thread has been announced.
@@ -38,6 +40,7 @@ impl Encoder {
             style,
             thread: String::new(),
             cwd: None,
+            says_cwd: false,
             model: None,
             facts: Unsaid::default(),
             // Threads of ours are announced when they are opened.
@@ -63,6 +66,10 @@ impl Encode for Encoder {
 
     fn takes_fields(&self) -> bool {
         self.own
+    }
+
+    fn said_folder(&mut self) -> Option<bool> {
+        Some(std::mem::take(&mut self.says_cwd))
     }
 
     fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {

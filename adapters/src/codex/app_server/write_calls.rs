@@ -10,6 +10,7 @@ use crate::event::{Content, Event, ResultStatus, ToolCall, ToolProgress, ToolRes
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str};
 use crate::tools::args::TodoStatus;
+use crate::tools::reshaped::Made;
 
 /// What becomes of the id of a call that writes the plan.
 const NO_ID: &str = "a plan has no id";
@@ -72,7 +73,7 @@ impl Encoder {
     }
 
     /// The item of a call, which starts or is completed.
-    fn call_item(&self, event: &Event<'_>, id: Str<'_>, (name, input): (Str<'_>, Raw<'_>), done: Option<&ToolResult<'_>>, out: &mut Out) {
+    fn call_item(&mut self, event: &Event<'_>, id: Str<'_>, (name, input): (Str<'_>, Raw<'_>), done: Option<&ToolResult<'_>>, out: &mut Out) {
         let tool = TOOLS
             .iter()
             .find(|tool| name.is(tool.name) && input.get(tool.asks[0].1).is_some_and(|asked| tool.takes(asked)));
@@ -109,6 +110,7 @@ impl Encoder {
             "commandExecution" => {
                 out.lit(",\"cwd\":\"");
                 out.lit(self.cwd.as_deref().unwrap_or("/"));
+                self.says_cwd = true;
                 out.lit("\",\"processId\":null,\"source\":\"agent\",\"commandActions\":[],\"aggregatedOutput\":");
                 texts(content, out);
                 out.lit(",\"exitCode\":");
@@ -238,6 +240,9 @@ impl Encoder {
             .filter(|of| call.0.is("file_change") && of.name.is("file_change") && !has_diff(call.1))
         {
             call = (of.name, of.input);
+            if let Some(detail) = result.detail {
+                Made::whole(vec![of.input.as_str().as_bytes()]).tell_beside(detail.raw, out);
+            }
         }
         self.call_item(event, result.call, call, Some(result), out);
     }

@@ -11,6 +11,7 @@ use super::pen::member;
 use crate::blocks::MESSAGE;
 use crate::event::{At, Block, Count, Counted, Event, Reply, RoundEnd, RoundStart, StopKind, Usage};
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 
 /// What is half said in a thread.
 #[derive(Debug, Default)]
@@ -62,6 +63,10 @@ struct Round {
     /// The source's id, until a message has it.
     id: String,
     model: String,
+    /// Where the source says the model, until a message does.
+    unsaid: Kept,
+    /// A message has said it.
+    model_told: bool,
     usage: Option<Usage<'static>>,
     /// A message of this round has the usage.
     usage_told: bool,
@@ -102,6 +107,25 @@ impl Run {
     }
 }
 
+impl Round {
+    /// A message has said the model.
+    fn told_model(&mut self, out: &Out) {
+        self.model_told = true;
+        out.release(&mut self.unsaid);
+    }
+
+    /// No message will say it.
+    fn silent(&mut self, out: &Out) {
+        out.drop_held(&mut self.unsaid, "nothing is said in this reply");
+    }
+
+    /// Another reply begins.
+    fn end(&mut self, next: Self, out: &Out) {
+        self.silent(out);
+        *self = next;
+    }
+}
+
 impl Message {
     /// The next message is another one.
     fn reset(&mut self) {
@@ -133,11 +157,12 @@ impl Thread {
     pub(super) fn round_start(&mut self, core: &mut Core, event: &Event<'_>, start: &RoundStart<'_>, out: &mut Out) {
         self.flush(core, out);
         self.message.reset();
-        self.round = Round {
+        let next = Round {
             usage: start.usage.map(|usage| usage.detached()),
             assembled: core.own && start.id.is_some() && start.id == event.origin.id,
             ..Round::default()
         };
+        self.round.end(next, out);
         if let Some(id) = start.id.map(Str::as_escaped).filter(|id| *id != self.last_round) {
             id.clone_into(&mut self.round.id);
             id.clone_into(&mut self.last_round);
@@ -193,7 +218,7 @@ impl Thread {
             out.carried();
         }
         self.open = None;
-        self.round = Round::default();
+        self.round.end(Round::default(), out);
         self.message.reset();
     }
 
@@ -261,6 +286,7 @@ impl Thread {
         writer.fields(out, event.fields, At::Line);
         core.pen.close(out);
         self.message.reset();
+        self.round.told_model(out);
         self.round.usage_told |= reply.usage.is_some();
     }
 
@@ -400,20 +426,28 @@ impl Thread {
         out.bytes(&message.line_fields);
         core.pen.close(out);
         message.reset();
+        self.round.told_model(out);
     }
 
     /// The session is over: a round that is open is closed.
     pub(super) fn stop(&mut self, core: &mut Core, out: &mut Out) {
         self.open = None;
         self.flush(core, out);
+        self.round.silent(out);
     }
 
     fn model(&mut self, model: Option<Str<'_>>, out: &Out) {
-        if let Some(model) = model {
+        let Some(model) = model else { return };
+        let round = &mut self.round;
+        if round.model != model.as_escaped() {
+            model.as_escaped().clone_into(&mut round.model);
+            round.silent(out);
+            round.model_told = false;
+        }
+        if round.model_told {
             out.used(model.as_escaped());
-            if self.round.model != model.as_escaped() {
-                model.as_escaped().clone_into(&mut self.round.model);
-            }
+        } else {
+            out.hold(&mut round.unsaid, model.as_escaped());
         }
     }
 

@@ -33,6 +33,7 @@ pub(crate) static TOOLS: Tools = Tools {
         "search_references",
         "search_symbol",
     ],
+    names_old: true,
     shell: Shell {
         has_folder: false,
         keeps_end: true,
