@@ -101,6 +101,16 @@ impl<'a> Members<'a> {
         self.list.iter().find(|(key, _)| is(*key, name)).map(|(_, value)| *value)
     }
 
+    /// The value at the end of a path of names, each time of the first member of its name. What was opened is not walked over again.
+    pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
+        let (name, rest) = path.split_first()?;
+        let value = self.get(name)?;
+        match self.opened {
+            Some((raw, inner)) if !rest.is_empty() && std::ptr::eq(raw.as_str(), value.as_str()) => inner.find(rest),
+            _ => value.find(rest),
+        }
+    }
+
     /// The key of the first member of this name, as it is spelled.
     pub(crate) fn key(&self, name: &str) -> Option<Str<'a>> {
         self.list.iter().find(|(key, _)| key.is(name)).map(|(key, _)| *key)
