@@ -1,4 +1,6 @@
 //! What a cursor reads without telling what it is: where strings, numbers and containers end, and whether they are well formed.
+//!
+//! What is a call of its own takes the cursor by value and tells where it ends: a cursor that is lent to nobody stays in registers.
 
 use super::cursor::Cursor;
 use super::depth::Depth;
@@ -7,11 +9,10 @@ use super::{Error, Why};
 
 impl Cursor<'_> {
     #[inline]
-    pub(super) fn literal(&mut self, word: &str) -> Result<(), Error> {
+    pub(super) fn literal(self, word: &str) -> Result<usize, Error> {
         let rest = &self.text.as_bytes()[self.at..];
         if rest.starts_with(word.as_bytes()) {
-            self.at += word.len();
-            return Ok(());
+            return Ok(self.at + word.len());
         }
         Err(self.error(if word.as_bytes().starts_with(rest) { Why::CutOff } else { Why::Literal }))
     }
@@ -23,16 +24,18 @@ impl Cursor<'_> {
         // Most strings are keys, words and ids.
         let stops = scan::short_block(bytes, self.at).unwrap_or(0);
         let stop = self.at + stops.trailing_zeros() as usize;
-        if stops != 0 && bytes.get(stop) == Some(&b'"') {
-            self.at = stop + 1;
-            return Ok(stop);
-        }
-        self.long_string_end(full)
+        let end = if stops != 0 && bytes.get(stop) == Some(&b'"') {
+            stop
+        } else {
+            self.long_string_end(full)?
+        };
+        self.at = end + 1;
+        Ok(end)
     }
 
-    /// The same for strings that are longer, or have escapes.
+    /// Where the closing quote stands of strings that are longer, or have escapes.
     #[inline(never)]
-    fn long_string_end(&mut self, full: bool) -> Result<usize, Error> {
+    fn long_string_end(self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         for _ in 0..3 {
@@ -40,7 +43,6 @@ impl Cursor<'_> {
             if stops != 0 {
                 let stop = at + stops.trailing_zeros() as usize;
                 if bytes.get(stop) == Some(&b'"') {
-                    self.at = stop + 1;
                     return Ok(stop);
                 }
                 return self.string_end_behind(at, full);
@@ -51,7 +53,6 @@ impl Cursor<'_> {
             if block.stops != 0 {
                 let stop = at + block.stops.trailing_zeros() as usize;
                 if bytes.get(stop) == Some(&b'"') {
-                    self.at = stop + 1;
                     return Ok(stop);
                 }
                 return self.string_end_behind(at, full);
@@ -62,7 +63,7 @@ impl Cursor<'_> {
     }
 
     /// The same for the rest of a string from `at` on, where a block with an escape begins or little is left.
-    pub(super) fn string_end_behind(&mut self, from: usize, full: bool) -> Result<usize, Error> {
+    fn string_end_behind(self, from: usize, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         // 1 if the byte at `at` stands behind a backslash that escapes it.
@@ -93,7 +94,6 @@ impl Cursor<'_> {
                 if bytes.get(end) != Some(&b'"') {
                     return Err(Error { at: end, why: Why::Control });
                 }
-                self.at = end + 1;
                 return Ok(end);
             }
             carry = escaping >> (width - 1);
@@ -103,10 +103,7 @@ impl Cursor<'_> {
         at -= carry as usize;
         loop {
             match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(at);
-                }
+                Some(b'"') => return Ok(at),
                 Some(b'\\') if !full => at += 2,
                 Some(b'\\') => at = escape_end(bytes, at).map_err(|why| Error { at, why })?,
                 Some(&byte) if full && byte < 0x20 => return Err(Error { at, why: Why::Control }),
@@ -121,19 +118,13 @@ impl Cursor<'_> {
         }
     }
 
-    pub(super) fn skip_container(&mut self) -> Result<(), Error> {
-        match self.container_end() {
-            Some(end) => {
-                self.at = end;
-                Ok(())
-            }
-            None => self.skip_container_slowly(),
-        }
+    pub(super) fn skip_container(self) -> Result<usize, Error> {
+        self.container_end().map_or_else(|| self.skip_container_slowly(), Ok)
     }
 
     /// The index behind the object or array that begins here, found 64 bytes at a time. `None` where the text is too short for
     /// that, or is not sound.
-    pub(super) fn container_end(&self) -> Option<usize> {
+    fn container_end(self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = Depth::default();
         let mut at = self.at;
@@ -173,7 +164,7 @@ impl Cursor<'_> {
         None
     }
 
-    pub(super) fn skip_container_slowly(&mut self) -> Result<(), Error> {
+    pub(super) fn skip_container_slowly(mut self) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut depth = Depth::default();
         loop {
@@ -189,11 +180,10 @@ impl Cursor<'_> {
                         return Err(Error { at, why: Why::Bracket });
                     }
                     if depth.is_empty() {
-                        return Ok(());
+                        return Ok(self.at);
                     }
                 }
                 None => {
-                    self.at = bytes.len();
                     return Err(Error {
                         at: bytes.len(),
                         why: Why::CutOff,
@@ -203,27 +193,19 @@ impl Cursor<'_> {
         }
     }
 
-    pub(super) fn number(&mut self) -> Result<(), Error> {
-        let bytes = self.text.as_bytes();
-        let begin = self.at;
-        let end = super::number::end(bytes, begin).ok_or(Error { at: begin, why: Why::Number })?;
-        self.at = end;
-        Ok(())
-    }
-
-    /// Reads a value that is neither a string nor a container.
-    pub(super) fn scalar(&mut self) -> Result<(), Error> {
-        match self.peek() {
+    /// Behind a value that is neither a string nor a container and begins with `first`.
+    pub(super) fn scalar(self, first: Option<u8>) -> Result<usize, Error> {
+        match first {
+            Some(b'-' | b'0'..=b'9') => super::number::end(self.text.as_bytes(), self.at).ok_or(self.error(Why::Number)),
             Some(b't') => self.literal("true"),
             Some(b'f') => self.literal("false"),
             Some(b'n') => self.literal("null"),
-            Some(b'-' | b'0'..=b'9') => self.number(),
             _ => Err(self.wrong()),
         }
     }
 
-    /// Reads one value with everything checked.
-    pub(super) fn check(&mut self) -> Result<(), Error> {
+    /// Behind one value, with everything checked.
+    pub(super) fn check(mut self) -> Result<usize, Error> {
         let mut depth = Depth::default();
         loop {
             // A value is due here.
@@ -247,12 +229,12 @@ impl Cursor<'_> {
                         }
                     }
                 }
-                _ => self.scalar()?,
+                first => self.at = self.scalar(first)?,
             }
             // Behind a value: close what ends here, then a comma leads to the next value.
             loop {
                 // Asked before looking ahead: white space behind the value is no part of it.
-                let Some(object) = depth.last() else { return Ok(()) };
+                let Some(object) = depth.last() else { return Ok(self.at) };
                 match self.peek() {
                     Some(b',') => {
                         self.at += 1;

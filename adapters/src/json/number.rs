@@ -3,12 +3,9 @@
 /// Index behind the JSON number that begins at `from`; `None` if there is none.
 #[inline]
 pub(crate) fn end(bytes: &[u8], from: usize) -> Option<usize> {
-    let digits = |mut at: usize| {
-        let begin = at;
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        (at > begin).then_some(at)
+    let digits = |at: usize| {
+        let count = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then_some(at + count)
     };
     let mut at = from + usize::from(bytes.get(from) == Some(&b'-'));
     at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
