@@ -1,5 +1,6 @@
 //! One walk over a line, in the order in which it was written.
 
+use super::lex;
 use super::raw::{Raw, Shape};
 use super::string::Str;
 use super::{Error, Why};
@@ -142,16 +143,10 @@ impl<'a> Cursor<'a> {
                 Some(next)
             }
             _ => {
-                self.at = self.behind_space();
+                self.at = lex::behind_space(bytes, self.at);
                 bytes.get(self.at).copied()
             }
         }
-    }
-
-    #[inline(never)]
-    fn behind_space(self) -> usize {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
     }
 
     /// The shape of the next value, without reading it.
@@ -201,7 +196,7 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             self.string_end(true)?;
         } else {
-            self.at = self.check_other(first)?;
+            self.at = lex::check_other(self.text, self.at, first)?;
         }
         Ok(Raw::checked(&self.text[begin..self.at]))
     }
@@ -216,7 +211,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn string_or_null(&mut self) -> Result<Option<Str<'a>>, Error> {
         if self.peek() == Some(b'n') {
-            self.at = self.literal("null")?;
+            self.at = lex::literal(self.text, self.at, "null")?;
             return Ok(None);
         }
         self.string().map(Some)
@@ -226,8 +221,8 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn bool(&mut self) -> Result<bool, Error> {
         let (end, value) = match self.peek() {
-            Some(b't') => (self.literal("true")?, true),
-            Some(b'f') => (self.literal("false")?, false),
+            Some(b't') => (lex::literal(self.text, self.at, "true")?, true),
+            Some(b'f') => (lex::literal(self.text, self.at, "false")?, false),
             Some(_) => return Err(self.error(Why::Type)),
             None => return Err(self.error(Why::CutOff)),
         };
@@ -239,14 +234,6 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn raw(&mut self) -> Result<Raw<'a>, Error> {
         self.mostly_string()
-    }
-
-    /// Behind a value that is no string and begins with `first`, with everything checked.
-    fn check_other(self, first: Option<u8>) -> Result<usize, Error> {
-        match first {
-            Some(b'{' | b'[') => self.check(),
-            _ => self.scalar(first),
-        }
     }
 
     /// Reads any value and checks it in full; of an object, finds the first member of each name.
@@ -298,17 +285,9 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             self.string_end(false)?;
         } else {
-            self.at = self.pass_other(first)?;
+            self.at = lex::pass_other(self.text, self.at, first)?;
         }
         Ok(Raw::trusted(&self.text[begin..self.at]))
-    }
-
-    /// Behind a value that is no string and begins with `first`.
-    fn pass_other(self, first: Option<u8>) -> Result<usize, Error> {
-        match first {
-            Some(b'{' | b'[') => self.skip_container(),
-            _ => self.scalar(first),
-        }
     }
 
     /// How many elements the array at this place has, where so much follows that memory for all of them is better taken at once; else 0.
@@ -522,8 +501,7 @@ mod tests {
         ) {
             let text = open + &parts.concat();
             for from in [0, 1].into_iter().filter(|&from| text.is_char_boundary(from) && matches!(text.as_bytes().get(from), Some(b'{' | b'['))) {
-                let at = Cursor::starting(&text, from);
-                prop_assert_eq!(at.skip_container(), at.skip_container_slowly(), "{}", text);
+                prop_assert_eq!(lex::skip_container(&text, from), lex::skip_container_slowly(&text, from), "{}", text);
             }
         }
 
