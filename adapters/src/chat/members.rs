@@ -182,6 +182,7 @@ impl<'a> Members<'a> {
 
     /// What is left, as fields; it stays.
     pub(crate) fn copy(&self, at: At<'a>, knows: fn(&str) -> bool, into: &mut FieldList<'a>) {
+        into.reserve(self.list.len());
         into.extend(self.list.iter().filter_map(|&(key, value)| Some(field(at, key, value?, knows))));
     }
 
