@@ -83,6 +83,8 @@ pub(super) struct Line<'a> {
     pub(super) message: Members<'a>,
     /// What is left of its parameters.
     pub(super) params: Members<'a>,
+    /// What is asked or told; an answer says none.
+    method: Option<Str<'a>>,
     pub(super) session: Option<Str<'a>>,
     /// It says the version of JSON-RPC as everybody spells it.
     is_plain: bool,
@@ -116,7 +118,7 @@ impl Decode for Decoder {
         if line.is_own(by_host) {
             sink.own();
         }
-        match line.message.get("method").and_then(Raw::string) {
+        match line.method {
             Some(method) => self.call_or_notice(line, method, by_host, sink)?,
             None => self.answer(line, by_host, sink)?,
         }
@@ -173,9 +175,9 @@ impl<'a> Line<'a> {
             members.word("dir", cx);
             recorded = std::mem::replace(&mut members, message);
         }
-        let asks = members.get("method").is_some_and(|method| method.string().is_some());
-        let answers = members.get("id").is_some() && (members.get("result").is_some() || members.get("error").is_some());
-        if !asks && !answers {
+        let method = members.get("method").and_then(Raw::string);
+        let answers = || members.get("id").is_some() && (members.get("result").is_some() || members.get("error").is_some());
+        if method.is_none() && !answers() {
             return None;
         }
         let mut line = Self {
@@ -184,6 +186,7 @@ impl<'a> Line<'a> {
             recorded,
             message: members,
             params: Members::new(cx),
+            method,
             session: None,
             is_plain: false,
         };
@@ -195,7 +198,7 @@ impl<'a> Line<'a> {
         let params = line
             .message
             .get("params")
-            .filter(|_| asks)
+            .filter(|_| method.is_some())
             .and_then(|params| line.message.inside(params, cx));
         if let Some(params) = params.filter(|params| !params.is_empty()) {
             line.message.take_raw("params");
@@ -208,8 +211,8 @@ impl<'a> Line<'a> {
     /// Whether it is no other protocol's: news of a session, or nothing but a recorded message.
     fn is_own(&self, by_host: Option<bool>) -> bool {
         let is_recorded = by_host.is_some() && self.recorded.len() == usize::from(self.recorded.get("ms").is_some());
-        let method = || self.message.get("method").and_then(Raw::string).map_or("", Str::as_escaped);
-        self.is_plain && (is_recorded || method() == "session/update" && self.params.get("update").is_some())
+        let is_news = self.method.is_some_and(|method| method.as_escaped() == "session/update");
+        self.is_plain && (is_recorded || is_news && self.params.get("update").is_some())
     }
 
     pub(super) fn missing(&self, member: &'static str) -> Error {

@@ -65,8 +65,12 @@ impl<'a> Members<'a> {
         if !raw.is_checked() {
             return Self::read(&mut Cursor::new(raw.as_str()), cx).ok();
         }
-        let mut list = (raw.shape() == Some(Shape::Object)).then(|| ArenaVec::with_capacity_in(USUAL, cx.arena))?;
-        raw.members().for_each(|(key, value)| list.push((key, Some(value))));
+        let mut at = Cursor::new(raw.as_str());
+        let mut object = at.object().ok()?;
+        let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
+        while let Some(key) = object.next(&mut at).ok()? {
+            list.push((key, Some(Raw::checked(at.pass().ok()?.as_str()))));
+        }
         Some(Self { list, opened: None })
     }
 
@@ -168,6 +172,15 @@ impl<'a> Members<'a> {
         let word = self.text(name, cx)?;
         cx.took(word.as_escaped());
         Some(word)
+    }
+
+    /// Takes out a string that says no more than what is known.
+    pub(crate) fn again(&mut self, name: &str, known: &str, cx: &Cx<'a>) {
+        let Some(place) = self.place(name) else { return };
+        if let Some(said) = place.and_then(Raw::string).filter(|said| said.as_escaped() == known) {
+            cx.took(said.as_escaped());
+            *place = None;
+        }
     }
 
     /// How many are left.
