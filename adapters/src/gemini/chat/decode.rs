@@ -45,7 +45,7 @@ impl Decode for Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &[SET], cx)?;
+        let members = Members::read_along(&mut at, &[SET, "tokens"], cx)?;
         let end = at.position();
         let is_text = |name: &str| members.get(name).and_then(Raw::string).is_some();
         let is_text_of = |name: &str, text: &str| members.get(name).and_then(Raw::string).is_some_and(|word| word.as_escaped() == text);
@@ -249,9 +249,7 @@ impl Decoder {
             ..Said::default()
         };
         let id = message.id.as_escaped();
-        let before = self.seen.message(id);
-        self.seen.said(id, said);
-        if before == Some(said) {
+        if self.seen.said(id, said) == Some(said) {
             return again(message, true, cx, sink);
         }
         if let Some(text) = texts(content).next().filter(|text| text.starts_with(CONTEXT)) {
@@ -309,8 +307,7 @@ impl Decoder {
 
     /// A line with results. As a rule the calls have said them already.
     fn results<'a>(&mut self, mut message: Message<'a>, content: &[Part<'a>], cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let is_again = self.seen.message(message.id.as_escaped()).is_some();
-        self.seen.said(message.id.as_escaped(), Said::default());
+        let is_again = self.seen.said(message.id.as_escaped(), Said::default()).is_some();
         if is_again {
             message.is_again();
         }
@@ -433,10 +430,12 @@ impl Decoder {
         let mut answers = Vec::new();
         let calls = message.members.get("toolCalls");
         let waiting = self.waiting.len();
-        for raw in calls.into_iter().flat_map(Raw::elements) {
-            self.called(raw, &mut blocks, &mut answers, cx);
+        for (raw, says) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
+            self.called(raw, says, &mut blocks, &mut answers, cx);
         }
-        let new_usage = tokens.filter(|_| !was.usage);
+        let new_usage = tokens
+            .filter(|_| !was.usage)
+            .and_then(|raw| Some(usage(raw, message.members.opened(raw, cx)?)));
         let counts = ["input", "output", "cached", "thoughts", "tool", "total"];
         took_again(tokens.filter(|_| was.usage).into_iter(), &counts, cx);
         let model = message.members.get("model").and_then(Raw::string);
@@ -459,7 +458,7 @@ impl Decoder {
             model,
             blocks: cx.list(&blocks),
             stop: None,
-            usage: new_usage.map(usage),
+            usage: new_usage,
             error: None,
             last: false,
         };
@@ -485,8 +484,15 @@ impl Decoder {
     }
 
     /// One of `toolCalls`: the call, if it was not told, and what came of it.
-    fn called<'a>(&mut self, raw: Raw<'a>, blocks: &mut Vec<Block<'a>>, answers: &mut Vec<ToolResult<'a>>, cx: &Cx<'a>) {
-        let Some(call) = call_of(raw) else { return };
+    fn called<'a>(
+        &mut self,
+        raw: Raw<'a>,
+        [id, name, args, result, status, agent]: [Option<Raw<'a>>; 6],
+        blocks: &mut Vec<Block<'a>>,
+        answers: &mut Vec<ToolResult<'a>>,
+        cx: &Cx<'a>,
+    ) {
+        let Some(call) = call_of([id, name, args]) else { return };
         if self.seen.call(call.id.as_escaped()) {
             blocks.push(Block::Call(call));
         } else {
@@ -494,12 +500,14 @@ impl Decoder {
                 cx.took(again);
             }
         }
-        let Some(result) = result_of(raw, call.id, cx) else { return };
+        let Some(result) = result_of(raw, [name, result, status], call.id, cx) else {
+            return;
+        };
         let waits = self.waiting.iter().any(|waiting| waiting.call == call.id.as_escaped());
         if waits || self.seen.has_result(call.id.as_escaped()) {
             return;
         }
-        let (Content::Text(text), Some(_)) = (result.content, raw.get("agentId")) else {
+        let (Content::Text(text), Some(_)) = (result.content, agent) else {
             self.seen.result(call.id.as_escaped());
             return answers.push(result);
         };
@@ -517,9 +525,10 @@ impl Waiting {
     /// The line is told that says the text in one of these calls.
     fn hold(&mut self, calls: Option<Raw<'_>>, cx: &Cx<'_>) {
         let Some(trace) = cx.trace else { return };
-        for raw in calls.into_iter().flat_map(Raw::elements) {
-            let id = call_of(raw).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
-            if let Some(Content::Text(text)) = id.and_then(|id| result_of(raw, id, cx)).map(|result| result.content) {
+        for (raw, [id, name, args, result, status, _]) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
+            let id = call_of([id, name, args]).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
+            let result = id.and_then(|id| result_of(raw, [name, result, status], id, cx));
+            if let Some(Content::Text(text)) = result.map(|result| result.content) {
                 trace.hold_unsaid(&mut self.kept, text.as_escaped());
             }
         }
@@ -542,6 +551,9 @@ impl Waiting {
         }
     }
 }
+
+/// What one of `toolCalls` says.
+const CALL: [&str; 6] = ["id", "name", "args", "result", "status", "agentId"];
 
 /// What an earlier line has said is not lost.
 fn took_again<'a>(objects: impl Iterator<Item = Raw<'a>>, names: &[&str], cx: &Cx<'a>) {
