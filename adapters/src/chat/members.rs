@@ -195,8 +195,11 @@ impl<'a> Members<'a> {
 
     /// What is left, as fields; it stays.
     pub(crate) fn copy(&self, at: At<'a>, knows: fn(&str) -> bool, into: &mut FieldList<'a>) {
-        into.reserve(self.list.len());
-        into.extend(self.list.iter().filter_map(|&(key, value)| Some(field(at, key, value?, knows))));
+        for &(key, value) in &self.list {
+            if let Some(value) = value {
+                into.push(field(at, key, value, knows));
+            }
+        }
     }
 
     /// What is left, as fields. `knows` tells whether the dialect's page names a member.
