@@ -96,7 +96,7 @@ const HOST_SAYS: [&str; 5] = ["initialize", "authenticate", "logout", "auth/", "
 pub(super) const AGENT_SAYS: [&str; 5] = ["session/update", "session/request_permission", "fs/", "terminal/", "elicitation/"];
 
 /// What is opened of a line: the message, and what it says.
-const OPENED: [&str; 4] = ["msg", "params", "result", "update"];
+const OPENED: [&str; 5] = ["msg", "params", "result", "update", "content"];
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -554,9 +554,14 @@ pub(super) fn content<'a>(list: Raw<'a>, cx: &Cx<'a>) -> Content<'a> {
 }
 
 pub(super) fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
-    let kind = raw.get("type").and_then(Raw::string).unwrap_or_default();
+    block_of(raw, Members::of(raw, cx), cx)
+}
+
+/// The same of one that was opened, if it is an object.
+pub(super) fn block_of<'a>(raw: Raw<'a>, members: Option<Members<'a>>, cx: &Cx<'a>) -> Block<'a> {
+    let mut members = members.unwrap_or_else(|| Members::new(cx));
+    let kind = members.get("type").and_then(Raw::string).unwrap_or_default();
     if kind.is("text")
-        && let Some(mut members) = Members::of(raw, cx)
         && let Some(text) = members.text("text", cx)
     {
         members.word("type", cx);
@@ -568,7 +573,7 @@ pub(super) fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
         };
     }
     if kind.is("resource")
-        && let Some(text) = raw.get("resource").and_then(|resource| resource.get("text")?.string())
+        && let Some(text) = members.find(&["resource", "text"]).and_then(Raw::string)
     {
         cx.took(kind.as_escaped());
         return Block::Text { text, fields: &[] };
