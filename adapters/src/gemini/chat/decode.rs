@@ -48,18 +48,15 @@ impl Decode for Decoder {
         let members = Members::read_along(&mut at, &[SET, "tokens"], cx)?;
         let end = at.position();
         let is_text = |name: &str| members.get(name).and_then(Raw::string).is_some();
-        let is_text_of = |name: &str, text: &str| members.get(name).and_then(Raw::string).is_some_and(|word| word.as_escaped() == text);
         // The program asks in this order.
         if is_text(REWIND) {
             self.rewind(members, cx, sink);
         } else if is_text("id")
-            && members
-                .get("type")
-                .and_then(Raw::string)
-                .is_some_and(|kind| TYPES.contains(&kind.as_escaped()))
+            && let Some(kind) = members.get("type").and_then(Raw::string).map(Str::as_escaped)
+            && TYPES.contains(&kind)
         {
             let is_whole = ["timestamp", "content"].iter().all(|name| members.get(name).is_some());
-            if is_whole && (members.len() == 4 || is_text_of("type", "gemini")) {
+            if is_whole && (members.len() == 4 || kind == "gemini") {
                 sink.own();
             }
             let message = self.message(members, false, cx).ok_or(Error::missing(end, "content"))?;
@@ -199,20 +196,20 @@ impl Decoder {
     }
 
     fn told<'a>(&mut self, message: Message<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let content = message.content.map_or_else(Vec::new, |content| parts(content, cx));
+        let content = message.content.map_or(&[][..], |content| parts(content, cx));
         match message.kind.as_escaped() {
-            "gemini" => self.reply(message, &content, cx, sink),
+            "gemini" => self.reply(message, content, cx, sink),
             "user" => {
                 if content.iter().any(|part| matches!(part, Part::Result(..))) {
-                    self.results(message, &content, cx, sink);
+                    self.results(message, content, cx, sink);
                 } else {
                     self.answer(message.origin, cx, sink);
-                    self.prompt(message, &content, cx, sink);
+                    self.prompt(message, content, cx, sink);
                 }
             }
             kind => {
                 let kind = kind.to_owned();
-                self.aside(message, &kind, &content, cx, sink);
+                self.aside(message, &kind, content, cx, sink);
             }
         }
     }
@@ -258,7 +255,7 @@ impl Decoder {
             return Self::notice("session_context", None, origin, fields, cx, sink);
         }
         // What the program tells the model in place of what the user has asked is shown as what the user has asked.
-        let shown = message.members.get("displayContent").map(|shown| text_hash(texts(&parts(shown, cx))));
+        let shown = message.members.get("displayContent").map(|shown| text_hash(texts(parts(shown, cx))));
         let main = self.kept.is_main();
         let own = main && shown.is_some_and(|shown| shown == self.asked) && self.kept.turn.is_open();
         self.asked = shown.unwrap_or(said.text);

@@ -14,11 +14,14 @@ pub(super) enum Part<'a> {
 }
 
 /// The parts of what a message says: a text, a part, or a list of them.
-pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> Vec<Part<'a>> {
+pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> &'a [Part<'a>] {
     match content.shape() {
-        Some(Shape::Array) => content.elements_with(SAYS).map(|(part, says)| read(part, says, cx)).collect(),
-        Some(Shape::Null) | None => Vec::new(),
-        _ => vec![read(content, content.pick(SAYS), cx)],
+        Some(Shape::Array) => {
+            let parts = content.elements_with(SAYS).map(|(part, says)| read(part, says, cx));
+            bumpalo::collections::Vec::from_iter_in(parts, cx.arena).into_bump_slice()
+        }
+        Some(Shape::Null) | None => &[],
+        _ => std::slice::from_ref(cx.keep(read(content, content.pick(SAYS), cx))),
     }
 }
 
