@@ -37,7 +37,7 @@ impl<'a> Members<'a> {
     /// The same where it is known which object in it will be opened, and which one in that: they are read in the same walk. On such a
     /// path a name may be left out.
     pub(crate) fn read_along(at: &mut Cursor<'a>, path: &[&str], cx: &Cx<'a>) -> Result<Self, Error> {
-        // Lent to nobody.
+        // Lent to nobody, it stays in registers.
         let mut here = *at;
         let mut object = here.object()?;
         let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
