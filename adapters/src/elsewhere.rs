@@ -7,31 +7,41 @@ use crate::detect::word;
 use crate::json::Raw;
 
 /// What tells whose a JSON-RPC message is, also of one that a recorder has wrapped.
-pub(crate) struct Addressed<'a> {
+pub(crate) struct Addressed<'m, 'a> {
     /// The recorder's word for who speaks, if there is one.
     pub(crate) dir: &'a str,
-    pub(crate) id: Option<&'a str>,
-    /// Empty in an answer.
-    pub(crate) method: &'a str,
-    pub(crate) result: Option<Raw<'a>>,
+    message: Option<&'m Members<'a>>,
     /// The parameters, or the result.
     pub(crate) about: Option<&'a Members<'a>>,
 }
 
-impl<'a> Addressed<'a> {
-    pub(crate) fn of(members: &Members<'a>, cx: &Cx<'a>) -> Self {
+impl<'m, 'a> Addressed<'m, 'a> {
+    pub(crate) fn of(members: &'m Members<'a>, cx: &Cx<'a>) -> Self {
         let dir = members.get("dir").map_or("", word);
         let inside = members.get("msg").filter(|_| !dir.is_empty());
         let message = inside.map_or(Some(members), |message| members.opened(message, cx));
-        let get = |name: &str| message?.get(name);
-        let result = get("result");
-        Self {
-            dir,
-            id: get("id").filter(|id| !id.is_null()).map(Raw::as_str),
-            method: get("method").map_or("", word),
-            result,
-            about: get("params").or(result).and_then(|about| message?.opened(about, cx)),
-        }
+        let about = message.and_then(|message| {
+            let about = message.get("params").or_else(|| message.get("result"))?;
+            message.opened(about, cx)
+        });
+        Self { dir, message, about }
+    }
+
+    fn get(&self, name: &str) -> Option<Raw<'a>> {
+        self.message?.get(name)
+    }
+
+    pub(crate) fn id(&self) -> Option<&'a str> {
+        self.get("id").filter(|id| !id.is_null()).map(Raw::as_str)
+    }
+
+    /// Empty in an answer.
+    pub(crate) fn method(&self) -> &'a str {
+        self.get("method").map_or("", word)
+    }
+
+    pub(crate) fn result(&self) -> Option<Raw<'a>> {
+        self.get("result")
     }
 }
 

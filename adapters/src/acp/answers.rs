@@ -134,7 +134,7 @@ impl Decoder {
         if let Some(question) = question.as_ref().filter(|question| !question.session.is_empty()) {
             question.session.clone_into(&mut self.session);
         }
-        let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
+        let says = |name: &str| line.message.find(&["result", name]).is_some();
         let change = question.as_ref().and_then(|question| question.change.clone());
         let (method, cwd) = question.map_or((None, String::new()), |question| (Some(question.method), question.cwd));
         let replayed = method == Some(Method::Session(Opens::Again)) && self.turn.replayed;
@@ -156,7 +156,7 @@ impl Decoder {
             Some(Method::Session(_)) | None
                 if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) =>
             {
-                let named = result.and_then(|result| result.get("sessionId")?.string());
+                let named = line.message.find(&["result", "sessionId"]).and_then(Raw::string);
                 if let (Some(Method::Session(Opens::Anew)), Some(id)) = (method, named) {
                     id.as_escaped().clone_into(&mut self.begun);
                 }
@@ -190,7 +190,7 @@ impl Decoder {
     /// Whether a bare answer is the host's: both sides may have asked under this id.
     fn is_hosts(&self, id: &str, result: Option<Raw<'_>>) -> bool {
         let says = |names: &[&str]| names.iter().any(|name| result.is_some_and(|result| result.get(name).is_some()));
-        let looks = match () {
+        let looks = || match () {
             () if says(&["outcome", "action"]) => Some(true),
             () if says(&["stopReason", "sessionId", "protocolVersion", "messageId", "configOptions", "modes"]) => Some(false),
             () => None,
@@ -198,9 +198,9 @@ impl Decoder {
         match (self.host_asked.asked_at(id), self.agent_asked.asked_at(id)) {
             (Some(_), None) => false,
             (None, Some(_)) => true,
-            (None, None) => looks.unwrap_or(false),
+            (None, None) => looks().unwrap_or(false),
             // The one that was asked later; whoever has waited longer has been passed over by it.
-            (Some(host), Some(agent)) => looks.unwrap_or(agent > host),
+            (Some(host), Some(agent)) => looks().unwrap_or(agent > host),
         }
     }
 

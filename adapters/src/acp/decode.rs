@@ -83,6 +83,8 @@ pub(super) struct Line<'a> {
     pub(super) message: Members<'a>,
     /// What is left of its parameters.
     pub(super) params: Members<'a>,
+    /// What is asked or told; an answer says none.
+    method: Option<Str<'a>>,
     pub(super) session: Option<Str<'a>>,
     /// It says the version of JSON-RPC as everybody spells it.
     is_plain: bool,
@@ -94,7 +96,7 @@ const HOST_SAYS: [&str; 5] = ["initialize", "authenticate", "logout", "auth/", "
 pub(super) const AGENT_SAYS: [&str; 5] = ["session/update", "session/request_permission", "fs/", "terminal/", "elicitation/"];
 
 /// What is opened of a line: the message, and what it says.
-const OPENED: [&str; 4] = ["msg", "params", "result", "update"];
+const OPENED: [&str; 5] = ["msg", "params", "result", "update", "content"];
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -116,7 +118,7 @@ impl Decode for Decoder {
         if line.is_own(by_host) {
             sink.own();
         }
-        match line.message.get("method").and_then(Raw::string) {
+        match line.method {
             Some(method) => self.call_or_notice(line, method, by_host, sink)?,
             None => self.answer(line, by_host, sink)?,
         }
@@ -173,9 +175,9 @@ impl<'a> Line<'a> {
             members.word("dir", cx);
             recorded = std::mem::replace(&mut members, message);
         }
-        let asks = members.get("method").is_some_and(|method| method.string().is_some());
-        let answers = members.get("id").is_some() && (members.get("result").is_some() || members.get("error").is_some());
-        if !asks && !answers {
+        let method = members.get("method").and_then(Raw::string);
+        let answers = || members.get("id").is_some() && (members.get("result").is_some() || members.get("error").is_some());
+        if method.is_none() && !answers() {
             return None;
         }
         let mut line = Self {
@@ -184,6 +186,7 @@ impl<'a> Line<'a> {
             recorded,
             message: members,
             params: Members::new(cx),
+            method,
             session: None,
             is_plain: false,
         };
@@ -195,7 +198,7 @@ impl<'a> Line<'a> {
         let params = line
             .message
             .get("params")
-            .filter(|_| asks)
+            .filter(|_| method.is_some())
             .and_then(|params| line.message.inside(params, cx));
         if let Some(params) = params.filter(|params| !params.is_empty()) {
             line.message.take_raw("params");
@@ -208,8 +211,8 @@ impl<'a> Line<'a> {
     /// Whether it is no other protocol's: news of a session, or nothing but a recorded message.
     fn is_own(&self, by_host: Option<bool>) -> bool {
         let is_recorded = by_host.is_some() && self.recorded.len() == usize::from(self.recorded.get("ms").is_some());
-        let method = || self.message.get("method").and_then(Raw::string).map_or("", Str::as_escaped);
-        self.is_plain && (is_recorded || method() == "session/update" && self.params.get("update").is_some())
+        let is_news = self.method.is_some_and(|method| method.as_escaped() == "session/update");
+        self.is_plain && (is_recorded || is_news && self.params.get("update").is_some())
     }
 
     pub(super) fn missing(&self, member: &'static str) -> Error {
@@ -551,9 +554,14 @@ pub(super) fn content<'a>(list: Raw<'a>, cx: &Cx<'a>) -> Content<'a> {
 }
 
 pub(super) fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
-    let kind = raw.get("type").and_then(Raw::string).unwrap_or_default();
+    block_of(raw, Members::of(raw, cx), cx)
+}
+
+/// The same of one that was opened, if it is an object.
+pub(super) fn block_of<'a>(raw: Raw<'a>, members: Option<Members<'a>>, cx: &Cx<'a>) -> Block<'a> {
+    let mut members = members.unwrap_or_else(|| Members::new(cx));
+    let kind = members.get("type").and_then(Raw::string).unwrap_or_default();
     if kind.is("text")
-        && let Some(mut members) = Members::of(raw, cx)
         && let Some(text) = members.text("text", cx)
     {
         members.word("type", cx);
@@ -565,7 +573,7 @@ pub(super) fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
         };
     }
     if kind.is("resource")
-        && let Some(text) = raw.get("resource").and_then(|resource| resource.get("text")?.string())
+        && let Some(text) = members.find(&["resource", "text"]).and_then(Raw::string)
     {
         cx.took(kind.as_escaped());
         return Block::Text { text, fields: &[] };

@@ -69,10 +69,7 @@ impl Decoder {
             return Err(line.missing("params/update/sessionUpdate"));
         };
         let origin = self.origin_of(&line);
-        let parent = update
-            .get("_meta")
-            .and_then(|meta| meta.get("claudeCode"))
-            .and_then(|own| own.get("parentToolUseId"));
+        let parent = update.find(&["_meta", "claudeCode", "parentToolUseId"]);
         let origin = Origin {
             parent: parent.and_then(Raw::string),
             ..origin
@@ -125,7 +122,7 @@ impl Decoder {
         let Some(raw) = news.update.shaped("content", Shape::Object, &cx) else {
             return Err(news.line.missing("params/update/content"));
         };
-        let block = super::decode::block(raw, &cx);
+        let block = super::decode::block_of(raw, news.update.inside(raw, &cx), &cx);
         let Block::Text { text, fields } = block else {
             // An image comes whole.
             self.turn.said = true;
@@ -150,8 +147,8 @@ impl Decoder {
             });
             return Ok(());
         }
-        let usage = news.update.get("_meta").and_then(|meta| meta.get("usage"));
-        if let Some(usage) = usage.filter(|usage| text.is_empty() && usage.shape() == Some(Shape::Object)) {
+        let usage = || news.update.find(&["_meta", "usage"]).filter(|usage| usage.shape() == Some(Shape::Object));
+        if let Some(usage) = text.is_empty().then(usage).flatten() {
             // Qwen Code says so what the model call took.
             self.begin_round(origin, sink);
             let usage = crate::event::Usage {

@@ -8,7 +8,11 @@ pub(crate) fn is_sentence(text: &str) -> bool {
 
 /// The HTTP status that the sentence names, if it names one.
 pub(crate) fn status(text: &str) -> Option<u16> {
-    let rest = text.strip_prefix('[').unwrap_or(text).strip_prefix("API Error: ")?;
+    leading(text.strip_prefix('[').unwrap_or(text).strip_prefix("API Error: ")?)
+}
+
+/// The status that a text begins with.
+fn leading(rest: &str) -> Option<u16> {
     let digits = rest.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     let ends = rest.as_bytes().get(3).is_none_or(|byte| !byte.is_ascii_alphanumeric());
     digits.parse().ok().filter(|status| ends && (400..600).contains(status))
@@ -17,13 +21,13 @@ pub(crate) fn status(text: &str) -> Option<u16> {
 /// The HTTP status that the reason of a failure names, in the words of any program: `API Error: 400 …`, `unexpected status 400`, or
 /// Google's object with its `"code":400`.
 pub(crate) fn named_status(text: &str) -> Option<u16> {
-    let behind = |words: &str| text.split_once(words).map(|(_, rest)| rest);
+    let behind = |words: &str| memchr::memmem::find(text.as_bytes(), words.as_bytes()).map(|at| &text[at + words.len()..]);
     let rest = behind("API Error: ")
         .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         .or_else(|| behind("unexpected status "))
         .or_else(|| behind("\"code\":"))
         .unwrap_or(text);
-    status(&format!("API Error: {}", rest.trim_start()))
+    leading(rest.trim_start())
 }
 
 /// Claude's word for what went wrong (`SDKAssistantMessageError`).

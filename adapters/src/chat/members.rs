@@ -14,7 +14,8 @@ const USUAL: usize = 8;
 /// The members of an object, gathered before anybody knows what they mean. What is not taken out is a field.
 #[derive(Debug)]
 pub(crate) struct Members<'a> {
-    list: ArenaVec<'a, (Str<'a>, Raw<'a>)>,
+    /// What is taken out leaves a gap.
+    list: ArenaVec<'a, (Str<'a>, Option<Raw<'a>>)>,
     /// One of the values, which was opened when it was read.
     opened: Option<(Raw<'a>, &'a Self)>,
 }
@@ -36,25 +37,26 @@ impl<'a> Members<'a> {
     /// The same where it is known which object in it will be opened, and which one in that: they are read in the same walk. On such a
     /// path a name may be left out.
     pub(crate) fn read_along(at: &mut Cursor<'a>, path: &[&str], cx: &Cx<'a>) -> Result<Self, Error> {
-        let mut object = at.object()?;
+        // Lent to nobody, it stays in registers.
+        let mut here = *at;
+        let mut object = here.object()?;
         let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
         let mut opened = None;
-        while let Some(key) = object.key(at)? {
-            let place = if opened.is_none() {
-                path.iter().position(|name| key.is(name))
-            } else {
-                None
-            };
-            let value = match place {
+        while let Some(key) = object.next(&mut here)? {
+            let may_open = opened.is_none() && here.peek() == Some(b'{');
+            let value = match path.iter().position(|name| may_open && key.is(name)) {
                 Some(place) => {
-                    let whole = at.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
+                    let mut inside = here;
+                    let whole = inside.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
+                    here = inside;
                     opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
                     whole.0
                 }
-                None => at.mostly_string()?,
+                None => here.mostly_string()?,
             };
-            list.push((key, value));
+            list.push((key, Some(value)));
         }
+        *at = here;
         Ok(Self { list, opened })
     }
 
@@ -63,8 +65,12 @@ impl<'a> Members<'a> {
         if !raw.is_checked() {
             return Self::read(&mut Cursor::new(raw.as_str()), cx).ok();
         }
-        let mut list = (raw.shape() == Some(Shape::Object)).then(|| ArenaVec::with_capacity_in(USUAL, cx.arena))?;
-        raw.members().for_each(|member| list.push(member));
+        let mut at = Cursor::new(raw.as_str());
+        let mut object = at.object().ok()?;
+        let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
+        while let Some(key) = object.next(&mut at).ok()? {
+            list.push((key, Some(Raw::checked(at.pass().ok()?.as_str()))));
+        }
         Some(Self { list, opened: None })
     }
 
@@ -86,38 +92,39 @@ impl<'a> Members<'a> {
 
     /// Adds a member.
     pub(crate) fn push(&mut self, key: Str<'a>, value: Raw<'a>) {
-        self.list.push((key, value));
+        self.list.push((key, Some(value)));
     }
 
     /// All members, as they are now.
     pub(crate) fn seen(&self, cx: &Cx<'a>) -> Self {
         let mut list = ArenaVec::with_capacity_in(self.list.len(), cx.arena);
-        list.extend_from_slice(&self.list);
+        list.extend_from_slice_copy(&self.list);
         Self { list, opened: self.opened }
     }
 
     /// The value of the first member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
-        self.list.iter().find(|(key, _)| is(*key, name)).map(|(_, value)| *value)
+        self.list.iter().find(|member| is_left(member, name))?.1
+    }
+
+    /// The value at the end of a path of names, each time of the first member of its name. What was opened is not walked over again.
+    pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
+        let (name, rest) = path.split_first()?;
+        let value = self.get(name)?;
+        match self.opened {
+            Some((raw, inner)) if !rest.is_empty() && std::ptr::eq(raw.as_str(), value.as_str()) => inner.find(rest),
+            _ => value.find(rest),
+        }
     }
 
     /// The key of the first member of this name, as it is spelled.
     pub(crate) fn key(&self, name: &str) -> Option<Str<'a>> {
-        self.list.iter().find(|(key, _)| key.is(name)).map(|(key, _)| *key)
+        self.list.iter().find(|member| is_left(member, name)).map(|(key, _)| *key)
     }
 
     /// Takes out the first member of this name. `null` counts as structure and as nothing.
     pub(crate) fn take(&mut self, name: &str, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        let at = self.place(name)?;
-        self.take_at(at, cx)
-    }
-
-    fn place(&self, name: &str) -> Option<usize> {
-        self.list.iter().position(|(key, _)| is(*key, name))
-    }
-
-    fn take_at(&mut self, at: usize, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        let (_, value) = self.list.remove(at);
+        let value = self.take_raw(name)?;
         if value.is_null() {
             cx.took(value.as_str());
             return None;
@@ -125,31 +132,39 @@ impl<'a> Members<'a> {
         Some(value)
     }
 
+    fn place(&mut self, name: &str) -> Option<&mut Option<Raw<'a>>> {
+        self.list.iter_mut().find(|member| is_left(member, name)).map(|(_, value)| value)
+    }
+
     /// Takes out the first member of this name, whatever it says.
     pub(crate) fn take_raw(&mut self, name: &str) -> Option<Raw<'a>> {
-        let at = self.place(name)?;
-        Some(self.list.remove(at).1)
+        self.place(name)?.take()
     }
 
     /// Takes out the first member of this name if it has this shape. `null` counts as structure and as nothing; anything else
     /// stays.
     pub(crate) fn shaped(&mut self, name: &str, shape: Shape, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        let at = self.place(name)?;
-        let found = self.list[at].1.shape();
-        (found == Some(shape) || found == Some(Shape::Null)).then(|| self.take_at(at, cx))?
+        self.take_if(name, cx, |value| (value.shape() == Some(shape)).then_some(value))
     }
 
     /// Takes out a string.
     pub(crate) fn text(&mut self, name: &str, cx: &Cx<'a>) -> Option<Str<'a>> {
-        let at = self.place(name)?;
-        let (_, value) = self.list[at];
-        let text = value.string();
-        if text.is_some() {
-            self.list.remove(at);
+        self.take_if(name, cx, Raw::string)
+    }
+
+    /// Takes out the first member of this name if it is something that can be read so, or `null`.
+    #[inline(always)]
+    fn take_if<T>(&mut self, name: &str, cx: &Cx<'a>, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<T> {
+        let place = self.place(name)?;
+        let value = (*place)?;
+        let found = read(value);
+        if found.is_some() {
+            *place = None;
         } else if value.is_null() {
-            self.take_at(at, cx);
+            *place = None;
+            cx.took(value.as_str());
         }
-        text
+        found
     }
 
     /// Takes out a string that says nothing but what kind of thing the object is.
@@ -159,34 +174,46 @@ impl<'a> Members<'a> {
         Some(word)
     }
 
+    /// Takes out a string that says no more than what is known.
+    pub(crate) fn again(&mut self, name: &str, known: &str, cx: &Cx<'a>) {
+        let Some(place) = self.place(name) else { return };
+        if let Some(said) = place.and_then(Raw::string).filter(|said| said.as_escaped() == known) {
+            cx.took(said.as_escaped());
+            *place = None;
+        }
+    }
+
     /// How many are left.
     pub(crate) fn len(&self) -> usize {
-        self.list.len()
+        self.list.iter().filter(|(_, value)| value.is_some()).count()
     }
 
     /// Whether nothing is left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list.iter().all(|(_, value)| value.is_none())
     }
 
     /// What is left, as fields; it stays.
     pub(crate) fn copy(&self, at: At<'a>, knows: fn(&str) -> bool, into: &mut FieldList<'a>) {
-        into.extend(self.list.iter().map(|&(key, value)| field(at, key, value, knows)));
+        for &(key, value) in &self.list {
+            if let Some(value) = value {
+                into.push(field(at, key, value, knows));
+            }
+        }
     }
 
     /// What is left, as fields. `knows` tells whether the dialect's page names a member.
     pub(crate) fn pour(self, at: At<'a>, knows: fn(&str) -> bool, into: &mut FieldList<'a>) {
-        for (key, value) in self.list {
-            into.push(field(at, key, value, knows));
-        }
+        self.copy(at, knows, into);
     }
 }
 
-/// [`Str::is`] for names that come in any order.
+/// Whether a member has this name and was not taken out; names come in any order.
 #[inline(always)]
-fn is(key: Str<'_>, name: &str) -> bool {
+fn is_left((key, value): &(Str<'_>, Option<Raw<'_>>), name: &str) -> bool {
     // Only a key with escapes is longer than what it says.
-    alike(key.as_escaped(), name) || key.as_escaped().len() > name.len() && key.is(name)
+    let is_named = alike(key.as_escaped(), name) || key.as_escaped().len() > name.len() && key.is(name);
+    is_named && value.is_some()
 }
 
 /// A member that the model has no place for.
@@ -244,7 +271,7 @@ mod tests {
 
     fn same<'a>(plain: &Members<'a>, opened: &Members<'a>, cx: &Cx<'a>) {
         assert_eq!(plain.list.as_slice(), opened.list.as_slice());
-        for (_, value) in &plain.list {
+        for value in plain.list.iter().filter_map(|(_, value)| value.as_ref()) {
             match (Members::of(*value, cx), opened.inside(*value, cx)) {
                 (Some(plain), Some(opened)) => same(&plain, &opened, cx),
                 (plain, opened) => assert!(plain.is_none() && opened.is_none()),

@@ -241,8 +241,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             return;
         }
         if let Some(id) = event.origin.session {
-            self.told.renames |= !self.sessions.is_unnamed() && !self.sessions.is_current(id.as_escaped());
-            if !self.sessions.is_current(id.as_escaped()) && !id.is_empty() && self.is_another(event, id.as_escaped()) {
+            let is_current = self.sessions.is_current(id.as_escaped());
+            self.told.renames |= !is_current && !self.sessions.is_unnamed();
+            if !is_current && !id.is_empty() && self.is_another(event, id.as_escaped()) {
                 return;
             }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.

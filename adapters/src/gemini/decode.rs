@@ -29,7 +29,7 @@ impl Decode for Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &["stats"], cx)?;
         let line = Line {
             members,
             text: &text[..at.position()],
@@ -101,6 +101,12 @@ impl<'a> Line<'a> {
         self.members.take("error", &self.cx);
         inner.pour(At::Part(ERROR), knows, fields);
         Some((kind, message))
+    }
+
+    /// Takes out what the run took.
+    fn stats(&mut self) -> Option<Stats<'a>> {
+        let raw = self.members.shaped("stats", Shape::Object, &self.cx)?;
+        Some(Stats::read(raw, self.members.opened(raw, &self.cx)?))
     }
 
     fn fields(&self) -> FieldList<'a> {
@@ -276,7 +282,7 @@ impl Decoder {
         let origin = line.origin();
         let mut fields = line.fields();
         let error = line.error(&mut fields);
-        let stats = line.members.shaped("stats", Shape::Object, &cx).map(Stats::read);
+        let stats = line.stats();
         let synthetic = line.members.get("synthetic").and_then(Raw::bool) == Some(true);
         if let Some(flag) = line.members.take("synthetic", &cx).filter(|_| synthetic) {
             cx.took(flag.as_str());
@@ -316,7 +322,7 @@ impl Decoder {
         let mut fields = line.fields();
         let error = line.error(&mut fields);
         let failed = error.is_some() || line.members.get("error").is_some();
-        let stats = line.members.shaped("stats", Shape::Object, &cx).map(Stats::read);
+        let stats = line.stats();
         let session = cx.keep(Session {
             model: stats.and_then(|stats| stats.model),
             opens_turn: true,

@@ -1,6 +1,7 @@
 //! What a run took: the members of `stats`, in the two forms that the two formats have.
 
 use super::deeds::Deeds;
+use crate::chat::Members;
 use crate::event::{Count, Counted, Outcome, Provenance, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -13,19 +14,19 @@ pub(super) struct Stats<'a> {
     pub(super) model: Option<Str<'a>>,
 }
 
-/// Members by the names of a form: all tokens, those sent, those written, those from the cache, and the others of which there is one.
-const STREAM: [&str; 6] = ["total_tokens", "input_tokens", "output_tokens", "cached", "duration_ms", "models"];
+/// Tokens by the names of a form: all of them, those sent, those written, those from the cache.
+const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
 const DOCUMENT: [&str; 4] = ["total", "prompt", "candidates", "cached"];
 
 impl<'a> Stats<'a> {
-    /// Reads the value of `stats`. Sums are said in a stream; in a document only each model's.
-    pub(super) fn read(raw: Raw<'a>) -> Self {
-        let [total, input, output, cached, duration_ms, models] = raw.pick(STREAM);
-        let models = models.filter(|models| models.shape() == Some(Shape::Object));
+    /// Reads the value of `stats` and its members. Sums are said in a stream; in a document only each model's.
+    pub(super) fn read(raw: Raw<'a>, members: &Members<'a>) -> Self {
+        let models = members.get("models").filter(|models| models.shape() == Some(Shape::Object));
         let mut names = models.into_iter().flat_map(Raw::members).map(|(name, _)| name);
         let model = names.next().filter(|_| names.next().is_none());
-        let usage = if total.is_some() {
-            tokens([total, input, output, cached])
+        let sums = STREAM.map(|name| members.get(name));
+        let usage = if sums[0].is_some() {
+            tokens(sums)
         } else {
             let each = models.into_iter().flat_map(Raw::members);
             let all = each.filter_map(|(_, model)| model.get("tokens")).map(|part| tokens(part.pick(DOCUMENT)));
@@ -38,7 +39,7 @@ impl<'a> Stats<'a> {
                 raw: Some(raw),
                 ..usage
             },
-            duration_ms: duration_ms.filter(|value| value.shape() == Some(Shape::Number)),
+            duration_ms: members.get("duration_ms").filter(|value| value.shape() == Some(Shape::Number)),
             model,
         }
     }

@@ -3,13 +3,7 @@
 /// Index behind the JSON number that begins at `from`; `None` if there is none.
 #[inline]
 pub(crate) fn end(bytes: &[u8], from: usize) -> Option<usize> {
-    let digits = |mut at: usize| {
-        let begin = at;
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        (at > begin).then_some(at)
-    };
+    let digits = |at: usize| Some(behind_digits(bytes, at)).filter(|&end| end > at);
     let mut at = from + usize::from(bytes.get(from) == Some(&b'-'));
     at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
     if bytes.get(at) == Some(&b'.') {
@@ -22,6 +16,25 @@ pub(crate) fn end(bytes: &[u8], from: usize) -> Option<usize> {
     }
     // A number that runs into a letter or another digit (`01`, `1x`) is none.
     (!matches!(bytes.get(at), Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'.' | b'+' | b'-' | b'_'))).then_some(at)
+}
+
+/// Index behind the digits that begin at `at`, if any do. Times are long: eight bytes are looked at at once.
+#[inline(always)]
+fn behind_digits(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        // Digits become 0 to 9, which is all to which this can be added without setting the highest bit.
+        let word = u64::from_le_bytes(*eight) ^ (ONES * b'0' as u64);
+        let others = (word.wrapping_add(ONES * 0x76) | word) & (ONES << 7);
+        let count = others.trailing_zeros() as usize / 8;
+        at += count;
+        if count < 8 {
+            return at;
+        }
+    }
+    at + bytes
+        .get(at..)
+        .map_or(0, |rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
 /// A whole number in decimal digits.

@@ -218,14 +218,16 @@ impl<'a> Raw<'a> {
     pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
         let mut found = [None; N];
         let mut left = N;
-        for (key, value) in self.members() {
+        let mut at = Cursor::new(self.text);
+        let Ok(mut object) = at.object() else { return found };
+        while left > 0
+            && let Ok(Some(key)) = object.next(&mut at)
+        {
+            let Ok(value) = at.pass() else { break };
             let place = names.iter().zip(&mut found).find(|(name, place)| place.is_none() && key.is(name));
             if let Some((_, place)) = place {
-                *place = Some(value);
+                *place = Some(self.part(value));
                 left -= 1;
-                if left == 0 {
-                    break;
-                }
             }
         }
         found

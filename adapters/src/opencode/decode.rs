@@ -76,7 +76,7 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &["part", "state"], cx)?;
+        let members = Members::read_along(&mut at, &["part", "state", "tokens", "cache"], cx)?;
         let used = at.position();
         let line = Line {
             text: &text[..used],

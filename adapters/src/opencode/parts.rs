@@ -36,15 +36,8 @@ impl<'a> Part<'a> {
 
     /// Takes out a member that says again what is known, where anybody looks at what is left.
     pub(super) fn again(&mut self, name: &str, known: &str) {
-        let cx = self.cx;
-        if !self.bare
-            && self
-                .members
-                .get(name)
-                .and_then(Raw::string)
-                .is_some_and(|said| said.as_escaped() == known)
-        {
-            self.members.word(name, &cx);
+        if !self.bare {
+            self.members.again(name, known, &self.cx);
         }
     }
 
@@ -126,7 +119,7 @@ impl<'a> Part<'a> {
     pub(super) fn finish(&mut self) -> Option<(Stop<'a>, Option<Usage<'a>>)> {
         let cx = self.cx;
         let stop = Stop::read(self.members.text("reason", &cx)?);
-        Some((stop, self.members.get("tokens").and_then(usage)))
+        Some((stop, usage(&self.members, &cx)))
     }
 }
 
@@ -148,20 +141,20 @@ fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_
 }
 
 /// The tokens of a round. What the cache answered and took is not in the input, and what was thought not in the output.
-pub(super) fn usage(tokens: Raw<'_>) -> Option<Usage<'_>> {
-    let [total, input, output, thought, cache] = tokens.pick(["total", "input", "output", "reasoning", "cache"]);
-    let [read, write] = cache.map_or([None; 2], |cache| cache.pick(["read", "write"]));
-    let thought = thought.and_then(Raw::u64).unwrap_or(0);
-    let output = output.and_then(Count::read);
+pub(super) fn usage<'a>(of: &Members<'a>, cx: &Cx<'a>) -> Option<Usage<'a>> {
+    let tokens = of.opened(of.get("tokens")?, cx)?;
+    let count = |path: &[&str]| tokens.find(path).and_then(Count::read);
+    let thought = tokens.get("reasoning").and_then(Raw::u64).unwrap_or(0);
+    let output = count(&["output"]);
     let usage = Usage {
-        input: input.and_then(Count::read),
+        input: count(&["input"]),
         output: output.map(|output| Count {
             value: output.value.saturating_add(thought),
             ..output
         }),
-        cache_read: read.and_then(Count::read),
-        cache_write: write.and_then(Count::read),
-        total: total.and_then(Count::read),
+        cache_read: count(&["cache", "read"]),
+        cache_write: count(&["cache", "write"]),
+        total: count(&["total"]),
         ..Usage::default()
     };
     (usage != Usage::default()).then_some(usage)

@@ -120,13 +120,8 @@ impl Decode for Decoder {
 impl Decoder {
     /// Whether a line is of another thread than the one of which a turn is going on, and none of its own.
     fn is_of_another<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> bool {
-        let Addressed {
-            dir,
-            id,
-            method,
-            result,
-            about,
-        } = Addressed::of(members, cx);
+        let line = Addressed::of(members, cx);
+        let (dir, about) = (line.dir, line.about);
         let thread = || about?.get("thread");
         let named = about
             .and_then(|about| about.get("threadId"))
@@ -136,12 +131,13 @@ impl Decoder {
         if named == self.thread && !named.is_empty() {
             return false;
         }
+        let (id, method) = (line.id(), line.method());
         let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
         if named.is_empty() {
             // An answer.
             let Some(id) = id.filter(|_| method.is_empty()) else { return false };
             let by_host = match dir {
-                "" => result.is_some_and(|result| result.get("decision").is_some()),
+                "" => line.result().is_some_and(|result| result.get("decision").is_some()),
                 dir => dir == "c2s",
             };
             let asked = if by_host { &self.agent_asked } else { &self.host_asked };

@@ -45,21 +45,18 @@ impl Decode for Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let members = Members::read_along(&mut at, &[SET], cx)?;
+        let members = Members::read_along(&mut at, &[SET, "tokens"], cx)?;
         let end = at.position();
         let is_text = |name: &str| members.get(name).and_then(Raw::string).is_some();
-        let is_text_of = |name: &str, text: &str| members.get(name).and_then(Raw::string).is_some_and(|word| word.as_escaped() == text);
         // The program asks in this order.
         if is_text(REWIND) {
             self.rewind(members, cx, sink);
         } else if is_text("id")
-            && members
-                .get("type")
-                .and_then(Raw::string)
-                .is_some_and(|kind| TYPES.contains(&kind.as_escaped()))
+            && let Some(kind) = members.get("type").and_then(Raw::string).map(Str::as_escaped)
+            && TYPES.contains(&kind)
         {
             let is_whole = ["timestamp", "content"].iter().all(|name| members.get(name).is_some());
-            if is_whole && (members.len() == 4 || is_text_of("type", "gemini")) {
+            if is_whole && (members.len() == 4 || kind == "gemini") {
                 sink.own();
             }
             let message = self.message(members, false, cx).ok_or(Error::missing(end, "content"))?;
@@ -199,20 +196,20 @@ impl Decoder {
     }
 
     fn told<'a>(&mut self, message: Message<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let content = message.content.map_or_else(Vec::new, |content| parts(content, cx));
+        let content = message.content.map_or(&[][..], |content| parts(content, cx));
         match message.kind.as_escaped() {
-            "gemini" => self.reply(message, &content, cx, sink),
+            "gemini" => self.reply(message, content, cx, sink),
             "user" => {
                 if content.iter().any(|part| matches!(part, Part::Result(..))) {
-                    self.results(message, &content, cx, sink);
+                    self.results(message, content, cx, sink);
                 } else {
                     self.answer(message.origin, cx, sink);
-                    self.prompt(message, &content, cx, sink);
+                    self.prompt(message, content, cx, sink);
                 }
             }
             kind => {
                 let kind = kind.to_owned();
-                self.aside(message, &kind, &content, cx, sink);
+                self.aside(message, &kind, content, cx, sink);
             }
         }
     }
@@ -249,9 +246,7 @@ impl Decoder {
             ..Said::default()
         };
         let id = message.id.as_escaped();
-        let before = self.seen.message(id);
-        self.seen.said(id, said);
-        if before == Some(said) {
+        if self.seen.said(id, said) == Some(said) {
             return again(message, true, cx, sink);
         }
         if let Some(text) = texts(content).next().filter(|text| text.starts_with(CONTEXT)) {
@@ -260,7 +255,7 @@ impl Decoder {
             return Self::notice("session_context", None, origin, fields, cx, sink);
         }
         // What the program tells the model in place of what the user has asked is shown as what the user has asked.
-        let shown = message.members.get("displayContent").map(|shown| text_hash(texts(&parts(shown, cx))));
+        let shown = message.members.get("displayContent").map(|shown| text_hash(texts(parts(shown, cx))));
         let main = self.kept.is_main();
         let own = main && shown.is_some_and(|shown| shown == self.asked) && self.kept.turn.is_open();
         self.asked = shown.unwrap_or(said.text);
@@ -309,8 +304,7 @@ impl Decoder {
 
     /// A line with results. As a rule the calls have said them already.
     fn results<'a>(&mut self, mut message: Message<'a>, content: &[Part<'a>], cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        let is_again = self.seen.message(message.id.as_escaped()).is_some();
-        self.seen.said(message.id.as_escaped(), Said::default());
+        let is_again = self.seen.said(message.id.as_escaped(), Said::default()).is_some();
         if is_again {
             message.is_again();
         }
@@ -433,10 +427,12 @@ impl Decoder {
         let mut answers = Vec::new();
         let calls = message.members.get("toolCalls");
         let waiting = self.waiting.len();
-        for raw in calls.into_iter().flat_map(Raw::elements) {
-            self.called(raw, &mut blocks, &mut answers, cx);
+        for (raw, says) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
+            self.called(raw, says, &mut blocks, &mut answers, cx);
         }
-        let new_usage = tokens.filter(|_| !was.usage);
+        let new_usage = tokens
+            .filter(|_| !was.usage)
+            .and_then(|raw| Some(usage(raw, message.members.opened(raw, cx)?)));
         let counts = ["input", "output", "cached", "thoughts", "tool", "total"];
         took_again(tokens.filter(|_| was.usage).into_iter(), &counts, cx);
         let model = message.members.get("model").and_then(Raw::string);
@@ -459,7 +455,7 @@ impl Decoder {
             model,
             blocks: cx.list(&blocks),
             stop: None,
-            usage: new_usage.map(usage),
+            usage: new_usage,
             error: None,
             last: false,
         };
@@ -485,8 +481,15 @@ impl Decoder {
     }
 
     /// One of `toolCalls`: the call, if it was not told, and what came of it.
-    fn called<'a>(&mut self, raw: Raw<'a>, blocks: &mut Vec<Block<'a>>, answers: &mut Vec<ToolResult<'a>>, cx: &Cx<'a>) {
-        let Some(call) = call_of(raw) else { return };
+    fn called<'a>(
+        &mut self,
+        raw: Raw<'a>,
+        [id, name, args, result, status, agent]: [Option<Raw<'a>>; 6],
+        blocks: &mut Vec<Block<'a>>,
+        answers: &mut Vec<ToolResult<'a>>,
+        cx: &Cx<'a>,
+    ) {
+        let Some(call) = call_of([id, name, args]) else { return };
         if self.seen.call(call.id.as_escaped()) {
             blocks.push(Block::Call(call));
         } else {
@@ -494,12 +497,14 @@ impl Decoder {
                 cx.took(again);
             }
         }
-        let Some(result) = result_of(raw, call.id, cx) else { return };
+        let Some(result) = result_of(raw, [name, result, status], call.id, cx) else {
+            return;
+        };
         let waits = self.waiting.iter().any(|waiting| waiting.call == call.id.as_escaped());
         if waits || self.seen.has_result(call.id.as_escaped()) {
             return;
         }
-        let (Content::Text(text), Some(_)) = (result.content, raw.get("agentId")) else {
+        let (Content::Text(text), Some(_)) = (result.content, agent) else {
             self.seen.result(call.id.as_escaped());
             return answers.push(result);
         };
@@ -517,9 +522,10 @@ impl Waiting {
     /// The line is told that says the text in one of these calls.
     fn hold(&mut self, calls: Option<Raw<'_>>, cx: &Cx<'_>) {
         let Some(trace) = cx.trace else { return };
-        for raw in calls.into_iter().flat_map(Raw::elements) {
-            let id = call_of(raw).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
-            if let Some(Content::Text(text)) = id.and_then(|id| result_of(raw, id, cx)).map(|result| result.content) {
+        for (raw, [id, name, args, result, status, _]) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
+            let id = call_of([id, name, args]).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
+            let result = id.and_then(|id| result_of(raw, [name, result, status], id, cx));
+            if let Some(Content::Text(text)) = result.map(|result| result.content) {
                 trace.hold_unsaid(&mut self.kept, text.as_escaped());
             }
         }
@@ -542,6 +548,9 @@ impl Waiting {
         }
     }
 }
+
+/// What one of `toolCalls` says.
+const CALL: [&str; 6] = ["id", "name", "args", "result", "status", "agentId"];
 
 /// What an earlier line has said is not lost.
 fn took_again<'a>(objects: impl Iterator<Item = Raw<'a>>, names: &[&str], cx: &Cx<'a>) {

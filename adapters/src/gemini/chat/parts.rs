@@ -1,5 +1,6 @@
 //! Gemini's parts, of which messages consist, and what is said of calls.
 
+use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
 use crate::event::{Block, Content, Count, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
@@ -13,11 +14,14 @@ pub(super) enum Part<'a> {
 }
 
 /// The parts of what a message says: a text, a part, or a list of them.
-pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> Vec<Part<'a>> {
+pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> &'a [Part<'a>] {
     match content.shape() {
-        Some(Shape::Array) => content.elements_with(SAYS).map(|(part, says)| read(part, says, cx)).collect(),
-        Some(Shape::Null) | None => Vec::new(),
-        _ => vec![read(content, content.pick(SAYS), cx)],
+        Some(Shape::Array) => {
+            let parts = content.elements_with(SAYS).map(|(part, says)| read(part, says, cx));
+            bumpalo::collections::Vec::from_iter_in(parts, cx.arena).into_bump_slice()
+        }
+        Some(Shape::Null) | None => &[],
+        _ => std::slice::from_ref(cx.keep(read(content, content.pick(SAYS), cx))),
     }
 }
 
@@ -46,7 +50,7 @@ fn read<'a>(part: Raw<'a>, [text, thought, call, answer]: [Option<Raw<'a>>; 4], 
             None => Block::Text { text, fields: &[] },
         });
     }
-    if let Some(call) = call.and_then(call_of) {
+    if let Some(call) = call.and_then(|call| call_of(call.pick(["id", "name", "args"]))) {
         return Part::Block(Block::Call(call));
     }
     if let Some(result) = answer.and_then(|answer| answer_of(answer, cx)) {
@@ -62,9 +66,8 @@ fn read<'a>(part: Raw<'a>, [text, thought, call, answer]: [Option<Raw<'a>>; 4], 
     })
 }
 
-/// A call: one of `toolCalls`, or a `functionCall`.
-pub(super) fn call_of<'a>(call: Raw<'a>) -> Option<ToolCall<'a>> {
-    let [id, name, args] = call.pick(["id", "name", "args"]);
+/// A call, one of `toolCalls` or a `functionCall`, by its members `id`, `name` and `args`.
+pub(super) fn call_of<'a>([id, name, args]: [Option<Raw<'a>>; 3]) -> Option<ToolCall<'a>> {
     let name = name.and_then(Raw::string)?;
     let args = args.filter(|args| args.shape() == Some(Shape::Object));
     Some(ToolCall {
@@ -99,9 +102,8 @@ fn answer_of<'a>(answer: Raw<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
     })
 }
 
-/// What came of a call: the `result` of one of `toolCalls`. Nothing while it has none.
-pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
-    let [name, result, status] = call.pick(["name", "result", "status"]);
+/// What came of a call, one of `toolCalls`, by its members `name`, `result` and `status`. Nothing while it has none.
+pub(super) fn result_of<'a>(call: Raw<'a>, [name, result, status]: [Option<Raw<'a>>; 3], id: Str<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
     let result = result.filter(|result| !result.is_null())?;
     let parts = parts(result, cx);
     let answers = || {
@@ -178,14 +180,14 @@ pub(super) fn thoughts<'a>(list: Raw<'a>) -> impl Iterator<Item = Block<'a>> {
 }
 
 /// The tokens of a reply.
-pub(super) fn usage(raw: Raw<'_>) -> Usage<'_> {
-    let [input, output, cache_read, total] = raw.pick(["input", "output", "cached", "total"]).map(|count| count.and_then(Count::read));
+pub(super) fn usage<'a>(raw: Raw<'a>, tokens: &Members<'a>) -> Usage<'a> {
+    let count = |name: &str| tokens.get(name).and_then(Count::read);
     Usage {
-        input,
-        output,
-        cache_read,
+        input: count("input"),
+        output: count("output"),
+        cache_read: count("cached"),
         cache_write: None,
-        total,
+        total: count("total"),
         inclusive: true,
         scope: Scope::Round,
         provenance: Provenance::Reported,

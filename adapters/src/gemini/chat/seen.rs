@@ -101,14 +101,16 @@ impl Seen {
         self.messages.get(&hash(id)).copied()
     }
 
-    /// The message of this id has said this.
-    pub(super) fn said(&mut self, id: &str, said: Said) {
+    /// The message of this id has said this. What was told of it before, if it was seen.
+    pub(super) fn said(&mut self, id: &str, said: Said) -> Option<Said> {
+        let id = hash(id);
+        let before = self.messages.get(&id).copied();
         if self.messages.len() == MOST {
             self.messages.clear();
         }
-        let id = hash(id);
         self.messages.insert(id, said);
         insert(&mut self.live, id);
+        before
     }
 
     /// Whether the call is told for the first time.

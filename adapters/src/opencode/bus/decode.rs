@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use super::event::Said;
+use super::event::{OPENED, Said};
 use super::thread::Thread;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
@@ -12,7 +12,7 @@ use crate::event::{
 };
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::opencode::decode::why;
-use crate::opencode::parts::{Called, Part};
+use crate::opencode::parts::Called;
 use crate::store::Turn;
 
 /// Reads it.
@@ -48,7 +48,7 @@ impl Decode for Decoder {
             return Ok(text.len());
         }
         let mut at = Cursor::new(value);
-        let members = Members::read(&mut at, cx)?;
+        let members = Members::read_along(&mut at, &OPENED, cx)?;
         let used = at.position();
         let line = Raw::checked(&value[..used]);
         let said = Said::read(line, &members, *cx);
@@ -72,7 +72,9 @@ impl Decode for Decoder {
         let cx = Cx { arena: &arena, trace: None };
         let text = text.strip_prefix("data:").map_or(text, str::trim_start);
         let mut at = Cursor::new(text);
-        let Ok(members) = Members::read(&mut at, &cx) else { return false };
+        let Ok(members) = Members::read_along(&mut at, &OPENED, &cx) else {
+            return false;
+        };
         let said = Said::read(Raw::checked(&text[..at.position()]), &members, cx);
         said.is_some_and(|said| self.is_of_another(&said))
     }
@@ -261,7 +263,7 @@ impl Decoder {
 
     /// A part begins, goes on or is whole.
     fn part<'a>(&mut self, said: &Said<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let part = said.find(&["part"]).ok_or_else(|| said.missing("properties/part"))?;
+        said.find(&["part"]).ok_or_else(|| said.missing("properties/part"))?;
         let kind = said.text(&["part", "type"]).ok_or_else(|| said.missing("properties/part/type"))?;
         let id = said.text(&["part", "id"]).ok_or_else(|| said.missing("properties/part/id"))?;
         let message = said.text(&["part", "messageID"]).unwrap_or_default();
@@ -277,9 +279,9 @@ impl Decoder {
         }
         match kind.as_escaped() {
             "text" | "reasoning" => self.text(said, id, kind.is("reasoning"), sink)?,
-            "tool" => self.tool(said, part, main, sink)?,
+            "tool" => self.tool(said, main, sink)?,
             "step-finish" => {
-                let mut part = Part::of(part, &said.cx).ok_or_else(|| said.missing("properties/part"))?;
+                let mut part = said.part().ok_or_else(|| said.missing("properties/part"))?;
                 let (stop, usage) = part.finish().ok_or_else(|| said.missing("properties/part/reason"))?;
                 let denied = thread.denied && stop.kind == StopKind::Tools;
                 // Subagents work for the turn, too.
@@ -395,9 +397,9 @@ impl Decoder {
     }
 
     /// A call is told when its arguments are whole, and its result when it is over.
-    fn tool<'a>(&mut self, said: &Said<'a>, part: Raw<'a>, main: bool, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    fn tool<'a>(&mut self, said: &Said<'a>, main: bool, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let status = said.text(&["part", "state", "status"]).unwrap_or_default();
-        let part = Part::of(part, &said.cx).ok_or_else(|| said.missing("properties/part"))?;
+        let part = said.part().ok_or_else(|| said.missing("properties/part"))?;
         let message = said.text(&["part", "messageID"]);
         let Called { call, result, .. } = part.call().map_err(|_| said.missing("properties/part/state"))?;
         let session = said.text(&["part", "state", "metadata", "sessionId"]);

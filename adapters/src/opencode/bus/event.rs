@@ -5,6 +5,7 @@ use crate::chat::Members;
 use crate::codec::Cx;
 use crate::event::{At, Field, Fields, Time};
 use crate::json::{Error, Raw, Shape, Str};
+use crate::opencode::parts::Part;
 
 /// An event, opened.
 #[derive(Clone, Copy, Debug)]
@@ -13,14 +14,18 @@ pub(super) struct Said<'a> {
     /// The whole event.
     pub(super) line: Raw<'a>,
     pub(super) kind: Str<'a>,
-    pub(super) properties: Raw<'a>,
+    pub(super) properties: &'a Members<'a>,
 }
+
+/// What is opened of a line.
+pub(super) const OPENED: [&str; 6] = ["properties", "status", "info", "part", "state", "time"];
 
 impl<'a> Said<'a> {
     /// The event of a line, if it is one.
     pub(super) fn read(line: Raw<'a>, members: &Members<'a>, cx: Cx<'a>) -> Option<Self> {
         let kind = members.get("type").and_then(Raw::string)?;
         let properties = members.get("properties").filter(|properties| properties.shape() == Some(Shape::Object))?;
+        let properties = members.opened(properties, &cx)?;
         cx.took(kind.as_escaped());
         Some(Self { cx, line, kind, properties })
     }
@@ -37,12 +42,22 @@ impl<'a> Said<'a> {
 
     /// The property at the end of a path.
     pub(super) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
-        path.iter().try_fold(self.properties, |value, key| value.get(key))
+        self.properties.find(path)
     }
 
     /// The text at the end of a path.
     pub(super) fn text(&self, path: &[&str]) -> Option<Str<'a>> {
         self.find(path)?.string()
+    }
+
+    /// The part that it is about, opened. What is left of it goes over with the line.
+    pub(super) fn part(&self) -> Option<Part<'a>> {
+        let part = self.find(&["part"])?;
+        Some(Part {
+            members: self.properties.inside(part, &self.cx)?,
+            cx: self.cx,
+            bare: true,
+        })
     }
 
     /// The session that it is about.

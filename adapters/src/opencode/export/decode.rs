@@ -198,7 +198,7 @@ impl Decoder {
         let (cx, origin) = (message.cx, message.origin);
         let error = message.info.get("error").filter(|error| error.shape() == Some(Shape::Object));
         let finish = message.info.get("finish").and_then(Raw::string);
-        let tokens = message.info.get("tokens").and_then(usage);
+        let tokens = usage(&message.info, &cx);
         let cost = message.info.get("cost").and_then(Raw::f64);
         let id = message.info.text("id", &cx);
         let start = cx.keep(RoundStart {
