@@ -50,6 +50,8 @@ enum Step {
 
 const NOTE: &str = "a list of things to do becomes calls of plan";
 const NAME: Str<'static> = Str::trusted("plan");
+/// Of longer lists no one waits to hear what becomes of each status.
+const MOST_HELD: usize = 512;
 const PENDING: &str = "pending";
 const CANCELLED: &str = "cancelled";
 
@@ -76,12 +78,13 @@ impl List {
         if todos.elements().next().is_none() {
             out.renamed(todos.as_str(), NOTE);
         }
+        let few = self.tasks.len() <= MOST_HELD;
         for (todo, task) in todos.elements().zip(&mut self.tasks).filter(|(_, task)| task.status != CANCELLED) {
             for (key, value) in todo.members() {
-                if key.is("content") {
-                    out.renamed(value.as_str(), NOTE);
-                } else if key.is("status") {
-                    out.hold(&mut task.kept, value.as_str());
+                match () {
+                    () if key.is("status") && few => out.hold(&mut task.kept, value.as_str()),
+                    () if key.is("content") || key.is("status") => out.renamed(value.as_str(), NOTE),
+                    () => {}
                 }
             }
         }

@@ -271,11 +271,6 @@ impl Wrongs {
         self.groups.entry(group.into()).or_default().push(what.into());
     }
 
-    /// Whether more is wrong than one of `many` things that were looked at.
-    pub fn is_more_than_one_in(&self, many: u64) -> bool {
-        self.groups.values().map(Vec::len).sum::<usize>() as u64 > self.checked / many
-    }
-
     pub fn extend(&mut self, other: Self) {
         self.checked += other.checked;
         for (group, list) in other.groups {
