@@ -7,6 +7,7 @@ mod document;
 mod options;
 mod pipe;
 pub(crate) mod sessions;
+mod setup;
 mod stored;
 
 pub use auto::AutoConverter;

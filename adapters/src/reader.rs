@@ -3,17 +3,19 @@
 //! [`live`](crate::live), [`check`](crate::check), [`prompts`](crate::prompts) and [`cuts`](crate::cuts) are the five.
 
 mod blanks;
+mod framing;
 mod parts;
 
 use std::borrow::Cow;
 
 use bumpalo::Bump;
 
-use crate::codec::{Cx, Decode, Decoder, Layout};
+use crate::codec::{Cx, Decode, Decoder};
 use crate::event::Sink;
-use crate::frame::{Frame, Line, Lines, Sse, Values};
+use crate::frame::{Frame, Line, Lines, Values};
 use crate::json::{Cursor, Error, on_one_line, unfolded};
 pub(crate) use blanks::Stand;
+pub(crate) use framing::Framing;
 pub(crate) use parts::Part;
 
 /// What some programs put at the beginning of a text in UTF-8.
@@ -27,32 +29,6 @@ pub(crate) struct Reader {
     framing: Framing,
     lines: Stage,
     stopped: bool,
-}
-
-/// How a stream is cut.
-#[derive(Debug)]
-pub(crate) enum Framing {
-    /// A line holds values, one after the other, or text that is none.
-    Lines(Lines),
-    /// Values that a person or a tool may have spread over many lines; the elements of an array are messages of their own.
-    /// Behind a value of a log that is a stream else (`then`) that may begin anew.
-    Values {
-        finder: Values,
-        buffer: Vec<u8>,
-        then: Option<(Streamed, usize)>,
-    },
-    /// A model's stream.
-    Events(Sse),
-    /// A log of which the beginning has not told yet whether it lies as its format has it: people keep the lines of a log in one array, or
-    /// spread over many lines.
-    Begun { head: Vec<u8>, then: Streamed, max_line: usize },
-}
-
-/// How a stream is cut that is no list of values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Streamed {
-    Lines,
-    Events,
 }
 
 /// What is done with what a [`Reader`] finds.
@@ -138,40 +114,6 @@ impl<'a> Source<'_, 'a> {
 /// Nobody wants to know what is structure.
 const fn plain(arena: &Bump) -> Cx<'_> {
     Cx { arena, trace: None }
-}
-
-impl Framing {
-    /// How logs that look so are cut; lines and events longer than `max_line` are left out.
-    pub(crate) fn of(layout: Layout, max_line: usize) -> Self {
-        let begun = |then| Self::Begun {
-            head: Vec::new(),
-            then,
-            max_line,
-        };
-        match layout {
-            Layout::Sse => begun(Streamed::Events),
-            Layout::Document | Layout::Session => Self::Values {
-                finder: Values::default(),
-                buffer: Vec::new(),
-                then: None,
-            },
-            _ => begun(Streamed::Lines),
-        }
-    }
-
-    /// Lines and nothing else: what a program says while it runs.
-    pub(crate) const fn lines(max_line: usize) -> Self {
-        Self::Lines(Lines::new(max_line))
-    }
-}
-
-impl Streamed {
-    fn framing(self, max_line: usize) -> Framing {
-        match self {
-            Self::Lines => Framing::lines(max_line),
-            Self::Events => Framing::Events(Sse::new(max_line)),
-        }
-    }
 }
 
 impl Reader {

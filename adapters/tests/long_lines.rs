@@ -10,6 +10,7 @@ use common::{Wrongs, format, streaming, with_ledger};
 
 /// So many blocks with a word of this length are more than a megabyte.
 const WORD: usize = 256;
+/// This many.
 const MANY: usize = 4_000;
 
 struct Made {
@@ -71,8 +72,11 @@ fn result(n: usize) -> String {
     )
 }
 
+/// Who says a line, and the blocks of it.
+type Kind = (&'static str, fn(usize) -> String);
+
 /// A log of one line of each kind, or with each block on a line of its own.
-fn log(kinds: &[(&str, fn(usize) -> String)], apart: bool) -> String {
+fn log(kinds: &[Kind], apart: bool) -> String {
     let mut log = String::new();
     for (role, block) in kinds {
         let blocks: Vec<String> = (0..MANY).map(block).collect();
@@ -99,7 +103,7 @@ fn marks(out: &str) -> Vec<(String, usize)> {
 #[test]
 fn say_what_the_same_blocks_say_on_lines_of_their_own() {
     let mut wrongs = Wrongs::default();
-    let logs: [&[(&str, fn(usize) -> String)]; 2] = [&[("assistant", text)], &[("assistant", call), ("user", result)]];
+    let logs: [&[Kind]; 2] = [&[("assistant", text)], &[("assistant", call), ("user", result)]];
     for kinds in logs {
         let (long, apart) = (log(kinds, false), log(kinds, true));
         for from in ["claude", "qwen-code"] {

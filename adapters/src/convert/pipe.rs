@@ -1,7 +1,7 @@
 //! What a decoder talks to.
 
-use super::core::{assembler, style};
 use super::sessions::{Sessions, Step};
+use super::setup::{assembler, style};
 use super::stored::Stored;
 use super::{Anew, Options};
 use crate::assemble::{Assembler, Down};

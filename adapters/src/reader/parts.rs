@@ -46,9 +46,7 @@ impl Stage {
         if around > PART || !whole.at_end() {
             return None;
         }
-        if Raw::trusted(&text[span.clone()]).elements().nth(span.len() / SMALL).is_none() {
-            return None;
-        }
+        Raw::trusted(&text[span.clone()]).elements().nth(span.len() / SMALL)?;
         let mut at = Cursor::starting(text, span.start);
         let mut array = at.array().ok()?;
         let mut line = String::with_capacity(2 * PART);
