@@ -22,6 +22,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # leave no traces in the clone
 import agree
+import lines as long_lines
 import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -247,6 +248,24 @@ def long_line(comparison):
     os.remove(file)
 
 
+def shapes(comparison):
+    """Very long lines that hold one or very many things."""
+    size = comparison.size(100)
+    targets = ["claude", CHUNKS, "tricode", "cursor"]
+    table = ["| the line holds | " + " | ".join(f"`{target}`" for target in targets) + " |", "|---|" + "--:|" * len(targets)]
+    worst = 0
+    for shape, make in long_lines.SHAPES.items():
+        file = os.path.join(comparison.directory, "line.jsonl")
+        with open(file, "w", encoding="utf-8") as line:
+            line.write(make(size))
+        ratios = [measure.peak(comparison.convert("claude", target, file)) / size for target in targets]
+        worst = max(worst, *ratios)
+        table.append(f"| {shape} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |")
+        os.remove(file)
+    comparison.details.append((f"Peak memory of one line of {size // MB} MB from Claude Code, multiples of the line", "\n".join(table)))
+    comparison.row(f"one {size // MB} MB line of any shape, peak memory", "≤ 2.5 × the line", f"{worst:.2f} × at most", worst <= 2.5)
+
+
 def start(comparison):
     """What it costs to start and convert nothing."""
     empty = os.path.join(comparison.directory, "empty.jsonl")
@@ -261,7 +280,7 @@ def start(comparison):
     comparison.row("start-up CPU (converting an empty file)", "≤ 1/20 of `node -e 0`", f"1/{node / own:.0f} ({own:.2f} ms, {node:.1f} ms)", own * 20 <= node)
 
 
-ROWS = {"in-memory": in_memory, "process": process, "recordings": recordings, "jobs": jobs, "memory": memory, "line": long_line, "start": start}
+ROWS = {"in-memory": in_memory, "process": process, "recordings": recordings, "jobs": jobs, "memory": memory, "line": long_line, "shapes": shapes, "start": start}
 
 
 def missing(programs):

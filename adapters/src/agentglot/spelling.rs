@@ -37,7 +37,7 @@ pub(super) fn write(line: &[u8], format: Format, from: usize, out: &mut Out) {
         Err(_) => {
             out.lit("\"bytes\":\"");
             for byte in line {
-                out.lit(&format!("{byte:02x}"));
+                out.bytes(&[byte >> 4, byte & 15].map(|half| b"0123456789abcdef"[usize::from(half)]));
             }
             out.lit("\"");
         }
