@@ -222,7 +222,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "claude",
             "texts of a user",
-            20.0,
+            9.0,
             user(&many(&|n| format!(r#"{{"type":"text","text":"text {n}."}}"#))),
         ),
         (
@@ -284,7 +284,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "codex",
             "output",
-            14.0,
+            9.0,
             format!(
                 r#"{{"type":"item.completed","item":{{"id":"i","type":"command_execution","command":"ls","aggregated_output":"{text}","exit_code":0,"status":"completed"}}}}"#
             ),
