@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use crate::event::{Fate, Finding};
 use crate::json::Error;
 use crate::reader::Part;
-use many::{Many, alike, and_others};
+use many::{FEW, Many, alike, and_others, of_each_kind};
 use marks::Marks;
 use stand_ins::{StandIns, Watched};
 use walk::{Places, uncovered};
@@ -30,6 +30,8 @@ pub struct Trace {
     line: Cell<(usize, usize)>,
     /// Which part of its line that is.
     part: Cell<Option<Part>>,
+    /// How much was told of the line's other parts.
+    told_of_parts: Cell<usize>,
     /// What went over, and what was understood.
     marks: RefCell<Marks>,
     /// A part went over, or is held.
@@ -139,6 +141,22 @@ impl Trace {
     /// The line is a part of one.
     pub(crate) fn is_part(&self, part: Option<Part>) {
         self.part.set(part);
+        if part.is_some_and(|part| part.first == 0) {
+            self.told_of_parts.set(0);
+        }
+    }
+
+    /// What there is to say of a part of a line. Of the line as a whole its first part tells; when much has been told, one of each kind is.
+    pub(crate) fn of_part(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+        let Some(part) = self.part.get() else { return findings };
+        if part.first > 0 {
+            findings.retain(|finding| !finding.pointer.is_empty());
+        }
+        if self.told_of_parts.get() > FEW {
+            findings = of_each_kind(findings);
+        }
+        self.told_of_parts.set(self.told_of_parts.get() + findings.len());
+        findings
     }
 
     /// Where in the whole line something stands that is told here.

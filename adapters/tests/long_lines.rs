@@ -148,6 +148,20 @@ fn are_told_in_the_ledger_as_whole_lines() {
 }
 
 #[test]
+fn have_a_ledger_that_is_no_longer_than_that_of_other_lines() {
+    let options = with_ledger(Options::new(format("claude"), format("qwen-code")));
+    let entries = convert(options, &log(&[("assistant", call)], false)).entries;
+    let renamed = |pointer: &str| entries.iter().filter(|entry| entry.finding.pointer.ends_with(pointer)).count();
+    assert!(
+        (200..2000).contains(&renamed("/name")),
+        "{} of {MANY} names are told one by one",
+        renamed("/name")
+    );
+    let others = |entry: &LedgerEntry| entry.finding.note.contains("more parts of this line alike");
+    assert!(entries.iter().any(others), "the others are counted");
+}
+
+#[test]
 fn lose_nothing_but_what_is_damaged() {
     let mut blocks: Vec<String> = (0..MANY).map(text).collect();
     let broken = MANY / 2;

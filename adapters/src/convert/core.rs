@@ -388,9 +388,7 @@ impl Core {
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             let findings = trace.settle(value, wrote, &self.options.to.to_string());
-            // Of the line as a whole its first part tells.
-            let again = part.is_some_and(|part| part.first > 0);
-            ledger.add(self.line, findings.into_iter().filter(|finding| !again || !finding.pointer.is_empty()));
+            ledger.add(self.line, trace.of_part(findings));
             trace.settle_held(value, self.line);
             ledger.add_late(trace.take_late());
         }

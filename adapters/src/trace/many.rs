@@ -1,3 +1,5 @@
+use crate::event::Finding;
+
 /// What there is to tell of one line: the first things one by one, of those behind them one of each kind and how many there are. So the
 /// ledger of a line with a million parts is no longer than the line.
 #[derive(Debug)]
@@ -52,6 +54,22 @@ impl<T> Many<T> {
         let more = self.more.iter().map(|(thing, others)| (thing, *others));
         self.few.iter().map(|thing| (thing, 0)).chain(more)
     }
+}
+
+/// One finding of each kind, and how many others it stands for.
+pub(super) fn of_each_kind(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut kinds: Vec<(Finding, u64)> = Vec::new();
+    for finding in findings {
+        match kinds
+            .iter_mut()
+            .find(|(kind, _)| kind.fate == finding.fate && alike(&kind.note, &finding.note))
+        {
+            Some((_, others)) => *others += 1,
+            None => kinds.push((finding, 0)),
+        }
+    }
+    let told = |(kind, others): (Finding, u64)| Finding::new(kind.fate, &kind.pointer, &and_others(&kind.note, others));
+    kinds.into_iter().map(told).collect()
 }
 
 /// Why, and how many others it holds for.
