@@ -14,6 +14,7 @@ use crate::json::{Error, Out, Str, no_object, python};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
 pub use list::List;
+pub(crate) use list::Part;
 pub use want::Want;
 
 pub use crate::registry::{Decoder, Dialect, Encoder};

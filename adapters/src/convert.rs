@@ -93,13 +93,11 @@ impl Converter {
 
     /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
-        self.core.begin(out);
-        self.asides.last_mut().unwrap_or(&mut self.reader).feed(input, &mut self.core);
-        self.core.pause(out);
+        self.feed_drained(input, out, &mut |_| {});
     }
 
     /// The same as [`Self::feed`] for input whose lines may be very long: while it is read, much of what it gives is handed to `drain`, which
-    /// has to take it out. What is appended to `out` follows behind that.
+    /// may take it out. What is left of it, and what follows, is appended to `out`.
     pub fn feed_drained(&mut self, input: &[u8], out: &mut Vec<u8>, drain: &mut dyn FnMut(&mut Vec<u8>)) {
         self.core.begin(out);
         let mut to = Drained { core: &mut self.core, drain };
@@ -130,9 +128,7 @@ impl Converter {
     /// The same as [`Self::feed`] for a piece that is known to be UTF-8: it is not checked again. It pays where another thread
     /// has looked at it, and where most pieces end with a line feed.
     pub fn feed_text(&mut self, input: &str, out: &mut Vec<u8>) {
-        self.core.begin(out);
-        self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut self.core);
-        self.core.pause(out);
+        self.feed_text_drained(input, out, &mut |_| {});
     }
 
     /// The same as [`Self::feed_drained`] for a piece that is known to be UTF-8, as for [`Self::feed_text`].

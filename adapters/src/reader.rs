@@ -10,13 +10,12 @@ use std::borrow::Cow;
 
 use bumpalo::Bump;
 
-use crate::codec::{Cx, Decode, Decoder};
+use crate::codec::{Cx, Decode, Decoder, Part};
 use crate::event::Sink;
 use crate::frame::{Frame, Line, Lines, Values};
 use crate::json::{Cursor, Error, on_one_line, unfolded};
 pub(crate) use blanks::Stand;
 pub(crate) use framing::Framing;
-pub(crate) use parts::Part;
 
 /// What some programs put at the beginning of a text in UTF-8.
 pub(crate) const MARK: &str = "\u{feff}";

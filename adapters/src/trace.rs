@@ -13,9 +13,9 @@ mod walk;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
+use crate::codec::Part;
 use crate::event::{Fate, Finding};
 use crate::json::Error;
-use crate::reader::Part;
 use many::{FEW, Many, alike, and_others, of_each_kind};
 use marks::Marks;
 use stand_ins::{StandIns, Watched};

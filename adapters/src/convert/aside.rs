@@ -24,19 +24,10 @@ const MOST: usize = 64 << 20;
 impl Core {
     /// Reads a value of a log of many sessions, if nothing comes before it.
     pub(super) fn read_of_many<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        let Source {
-            decoder,
-            arena,
-            line,
-            stand,
-            part,
-        } = source;
+        let Source { decoder, arena, .. } = source;
         let source = Source {
             decoder: &mut *decoder,
-            arena,
-            line,
-            stand,
-            part,
+            ..source
         };
         self.aside.takes = true;
         let used = self.read(text, source);

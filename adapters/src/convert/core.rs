@@ -12,14 +12,14 @@ use super::setup::{assembler, by_heart, is_copied, style};
 use super::stored::Stored;
 use super::{Damage, Followed, Options};
 use crate::assemble::{Assembler, Down};
-use crate::codec::{Cx, Decode, Decoder, Encoder, Format, Layout};
+use crate::codec::{Cx, Decode, Decoder, Encoder, Format, Layout, Part};
 use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
 use crate::follow;
 use crate::json::{Cursor, Error, Out};
 use crate::ledger::Ledger;
 use crate::read::Collector;
-use crate::reader::{Consumer, Damaged, Part, Source, Taken};
+use crate::reader::{Consumer, Damaged, Source, Taken};
 use crate::trace::Trace;
 use crate::vendor::Ends;
 

@@ -2,7 +2,7 @@
 
 use super::blanks::Stand;
 use super::{Consumer, Damaged, Source, Stage};
-use crate::codec::{Decode, List};
+use crate::codec::{Decode, List, Part};
 use crate::json::{Cursor, Raw};
 
 /// A line of so many bytes may be told in parts.
@@ -11,29 +11,6 @@ pub(super) const LONG: usize = 1 << 20;
 const PART: usize = 1 << 16;
 /// Elements that have more bytes than this, one with another, are not very many.
 const SMALL: usize = 1 << 12;
-
-/// Which part of a line is told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    /// The JSON pointer to the list of which the line holds a part here.
-    pub(crate) list: &'static str,
-    /// The place in the list of the first element that it holds.
-    pub(crate) first: usize,
-}
-
-impl Part {
-    /// Where in the line something stands that stands there in its part. Nothing for what stands around the list, and was told with the
-    /// first part.
-    pub(crate) fn placed(self, pointer: String) -> Option<String> {
-        let element = pointer.strip_prefix(self.list).and_then(|rest| rest.strip_prefix('/'));
-        let Some(element) = element.filter(|_| self.first > 0) else {
-            return (self.first == 0).then_some(pointer);
-        };
-        let (index, rest) = element.split_at(element.find('/').unwrap_or(element.len()));
-        let index: usize = index.parse().ok()?;
-        Some(format!("{}/{}{rest}", self.list, self.first + index))
-    }
-}
 
 impl Stage {
     /// Tells a line in parts, if it holds a list whose elements may stand apart; returns whether to go on. What is damaged is told as a
