@@ -4,7 +4,7 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use agentglot_adapters::convert::{Converter, LedgerEntry, Options};
+use agentglot_adapters::convert::{Converter, LedgerEntry, Options, ToolNames};
 use agentglot_adapters::raw::event::Fate;
 use common::{Wrongs, format, streaming, with_ledger};
 
@@ -182,4 +182,27 @@ fn lose_nothing_but_what_is_damaged() {
     for n in [0, MANY / 4, MANY - 1] {
         assert!(made.out.contains(&format!("text-{n}.")), "{n} is lost");
     }
+}
+
+#[test]
+fn say_very_long_arguments_in_pieces() {
+    let input = serde_json::json!({"file_path": "/w/a", "content": "é\"\\\n".repeat(400_000)});
+    let block = format!(r#"{{"type":"tool_use","id":"c","name":"Write","input":{input}}}"#);
+    let options = Options {
+        tools: ToolNames::Verbatim,
+        ..Options::new(format("claude"), format("qwen:stream-chunk-json"))
+    };
+    let out = convert(options, &(message("assistant", &[block]) + "\n")).out;
+    let chunks = out
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("each line is JSON"));
+    let pieces: Vec<String> = chunks
+        .filter_map(|chunk| Some(chunk.pointer("/choices/0/delta/tool_calls/0/function/arguments")?.as_str()?.to_owned()))
+        .filter(|piece| !piece.is_empty())
+        .collect();
+    assert!(pieces.len() > 1, "one piece");
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&pieces.concat()).expect("they are one value"),
+        input
+    );
 }
