@@ -206,9 +206,7 @@ impl Encode for Encoder {
                 w.unchecked("code", fatal.code);
             }
             Kind::Noise(text) => {
-                w.begin("noise", &event.origin);
-                w.out.used(text);
-                w.text("text", text);
+                w.noise(text, |w| w.begin("noise", &event.origin));
             }
             Kind::Unknown(raw) => {
                 w.begin("unknown", &event.origin);
@@ -241,6 +239,18 @@ impl Writer<'_> {
     pub(super) fn end(&mut self, fields: Fields<'_>) {
         self.fields(fields);
         self.out.lit("}\n");
+    }
+
+    /// Text that is no value. What was put together of several lines is several again.
+    pub(super) fn noise(&mut self, text: &str, mut begin: impl FnMut(&mut Self)) {
+        self.out.used(text);
+        for (n, line) in text.split('\n').enumerate() {
+            if n > 0 {
+                self.end(&[]);
+            }
+            begin(self);
+            self.text("text", line);
+        }
     }
 
     pub(super) fn prompt(&mut self, prompt: &Prompt<'_>) {

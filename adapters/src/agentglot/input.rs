@@ -4,18 +4,20 @@ use super::encode::source;
 use super::members::{Members, Writer};
 use crate::codec::Cx;
 use crate::event::{
-    ChatRequest, ControlKind, HintRequest, Input, InputKind, InputOrigin, Permission, Prompt, PromptSource, Request, Response, Withdraw,
+    ChatRequest, ControlKind, HintRequest, Input, InputKind, InputOrigin, Origin, Permission, Prompt, PromptSource, Request, Response, Withdraw,
 };
 use crate::json::{Raw, Str};
 
 impl Writer<'_> {
+    fn begin_input(&mut self, name: &str, origin: &Origin<'_>) {
+        self.out.lit("{\"input\":\"");
+        self.out.lit(name);
+        self.out.lit("\"");
+        self.origin(origin);
+    }
+
     pub(super) fn input(&mut self, input: &Input<'_>) {
-        let mut begin = |name: &str| {
-            self.out.lit("{\"input\":\"");
-            self.out.lit(name);
-            self.out.lit("\"");
-            self.origin(&input.origin);
-        };
+        let mut begin = |name: &str| self.begin_input(name, &input.origin);
         match &input.kind {
             InputKind::Prompt(prompt) => {
                 begin("prompt");
@@ -69,9 +71,7 @@ impl Writer<'_> {
                 self.unchecked("variables", Some(*variables));
             }
             InputKind::Noise(text) => {
-                begin("noise");
-                self.out.used(text);
-                self.text("text", text);
+                self.noise(text, |w| w.begin_input("noise", &input.origin));
             }
             InputKind::Unknown(raw) => {
                 begin("unknown");

@@ -2,6 +2,7 @@ use bumpalo::Bump;
 
 use super::{Decoder, Encoder};
 use crate::codec::{Cx, Decode, Dialect, Encode, Style};
+use crate::convert::{Converter, Options};
 use crate::event::{Event, Input, Sink};
 use crate::json::Out;
 
@@ -124,4 +125,26 @@ fn an_event_of_another_version_is_kept_whole() {
             .contains("{\"event\":\"unknown\",\"line\":{\"event\":\"telepathy\",\"index\":0}}\n{\"event\":\"unknown\",\"line\":{\"neither\":1}}\n"),
         "{written}"
     );
+}
+
+#[test]
+fn noise_that_was_put_together_of_several_lines_is_several_again() {
+    // The string does not end on its line, so what is one value by its brackets is none.
+    let log = "  {\n    \"id\": \"Q\",\n    W\",\n    \"u\\\": 2}\"\n  },\n";
+    let events = convert(Dialect::Tricode, Dialect::Agentglot, log);
+    let noise = events.lines().filter(|line| line.starts_with("{\"event\":\"noise\"")).count();
+    assert!(noise > 1 && !events.contains("\\n"), "{events}");
+    let mut back = Converter::new(Options::new(Dialect::Agentglot.into(), Dialect::Claude.into()));
+    let mut out = Vec::new();
+    back.feed(events.as_bytes(), &mut out);
+    back.finish(&mut out);
+    assert_eq!(back.damaged(), 0, "{events}");
+}
+
+fn convert(from: Dialect, to: Dialect, log: &str) -> String {
+    let mut converter = Converter::new(Options::new(from.into(), to.into()));
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    String::from_utf8(out).unwrap()
 }
