@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use super::{Content, Fields};
 use crate::codec::Dialect;
 use crate::json::{Out, Raw, Str};
@@ -20,13 +22,18 @@ pub struct ToolCall<'a> {
 impl ToolCall<'_> {
     /// Writes the arguments as an object, which APIs take no call without: what is none, as a model may have said it, stands in one.
     pub(crate) fn write_object(&self, out: &mut Out) {
-        if self.input.as_str().starts_with('{') {
-            return out.raw(self.input);
+        let object = self.object(out);
+        out.unchecked(Raw::known(&object, self.input.is_checked()));
+    }
+
+    /// The arguments as such an object, with a word for the ledger where they are none.
+    pub(crate) fn object(&self, out: &Out) -> Cow<'_, str> {
+        let input = self.input.as_str();
+        if input.starts_with('{') {
+            return Cow::Borrowed(input);
         }
-        out.renamed(self.input.as_str(), "arguments are an object");
-        out.lit("{\"input\":");
-        out.raw(self.input);
-        out.lit("}");
+        out.renamed(input, "arguments are an object");
+        Cow::Owned(format!("{{\"input\":{input}}}"))
     }
 }
 

@@ -206,7 +206,7 @@ impl Encoder {
         member("tool_name", call.name, out);
         member("tool_id", call.id, out);
         out.lit(",\"parameters\":");
-        out.unchecked(call.input);
+        call.write_object(out);
         close(&[], out);
     }
 

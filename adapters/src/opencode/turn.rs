@@ -230,7 +230,7 @@ impl Encoder {
         let waiting = Call {
             order: self.turn.called,
             name: call.name.as_escaped().to_owned(),
-            input: call.input.as_str().to_owned(),
+            input: call.object(out).into_owned(),
         };
         self.turn.called += 1;
         self.turn.calls.add(call.id.as_escaped(), waiting);
@@ -275,7 +275,7 @@ impl Encoder {
                 let done = ToolResult { detail, ..*result };
                 let completed = completed(call, &done);
                 out.lit(if completed { "\"completed\",\"input\":" } else { "\"error\",\"input\":" });
-                out.unchecked(call.input);
+                call.write_object(out);
                 out.lit(if completed { ",\"output\":\"" } else { ",\"error\":\"" });
                 result.content.texts().for_each(|text| out.body(text));
                 out.lit("\"");

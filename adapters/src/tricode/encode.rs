@@ -237,7 +237,7 @@ impl Encoder {
         if let Some(list) = &mut held.list {
             list.tell(call, out);
         } else {
-            let plain = lines::tool_call(call.name, call.input, &mut held.line);
+            let plain = lines::tool_call(call.name, Raw::known(&call.object(out), call.input.is_checked()), &mut held.line);
             out.used(call.name.as_escaped());
             out.used(call.input.as_str());
             out.invented("/formatted", "worked out from the name and the arguments");

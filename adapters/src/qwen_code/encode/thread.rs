@@ -208,11 +208,12 @@ impl Thread {
             core.turn.add_round(&usage);
         }
         self.flush_last(true, core, out);
-        if end.abandoned_from.is_some() && core.partial && !core.own && self.parent.is_empty() {
+        let gives_up = end.abandoned_from.is_some();
+        let written_by_source = core.own && !gives_up;
+        if gives_up && core.partial && !core.own && self.parent.is_empty() {
+            // With this line the program ends the reply as well.
             core.retracted(event, out);
-        }
-        let written_by_source = core.own && end.abandoned_from.is_none();
-        if core.partial && self.parent.is_empty() && (self.round.frame == Frame::Open || written_by_source) {
+        } else if core.partial && self.parent.is_empty() && (self.round.frame == Frame::Open || written_by_source) {
             self.stop_message(core, event, out);
         } else {
             out.carried();
@@ -306,7 +307,7 @@ impl Thread {
                 let id = self.line_id(core, event);
                 core.pen.id(id, out);
                 out.bytes(&self.middle.text);
-                out.json_in_string(call.input.as_str());
+                out.json_in_string(&call.object(out));
                 out.lit("\"}}}\n");
             }
             _ => {}
