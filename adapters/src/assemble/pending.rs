@@ -1,8 +1,10 @@
 //! One block that is on its way.
 
+use std::borrow::Cow;
+
 use super::again::leaves;
-use crate::event::{Block, Origin, Piece, Thinking, ToolCall, ToolResult, Usage};
-use crate::json::{Out, Raw, Str, escape_json};
+use crate::event::{Block, Media, Origin, Piece, Thinking, ToolCall, ToolResult, Usage};
+use crate::json::{Out, Raw, Str, escape_json, on_one_line};
 use crate::tools::Translate;
 use crate::tools::reshaped::Made;
 use crate::trace::Kept;
@@ -19,6 +21,7 @@ pub(super) struct Pending {
     pub(super) index: u32,
     pub(super) kind: BlockKind,
     pub(super) id: String,
+    /// The tool of a call; what a block begins with that has no pieces of its own: the data of a redacted thought, the whole of another.
     pub(super) name: String,
     /// The id of the line that the whole block gets, if that is known.
     pub(super) line: String,
@@ -70,6 +73,7 @@ pub(super) enum BlockKind {
     Text,
     Thinking,
     Call,
+    Redacted,
     Other,
 }
 
@@ -118,6 +122,31 @@ impl Pending {
         (self.source, self.index, self.kind, self.time) = (0, 0, BlockKind::Text, None);
     }
 
+    /// A block begins that is all there, but for arguments that may come in pieces. `hold` is for the ledger of a target without pieces.
+    pub(super) fn begin_whole(&mut self, kind: BlockKind, what: &str, hold: Option<&Out>) {
+        self.kind = kind;
+        self.name.push_str(what);
+        hold.into_iter().for_each(|out| out.hold(&mut self.kept, what));
+    }
+
+    /// The whole of such a block, with the arguments that have come.
+    pub(super) fn whole_raw(&self) -> Cow<'_, str> {
+        let input = Str::trusted(&self.body).unescape();
+        let begun = Raw::trusted(&self.name);
+        if self.ends.is_empty() || !is_one_value(&input) {
+            return Cow::Borrowed(&self.name);
+        }
+        let members = begun.members().filter(|(key, _)| !key.is("input"));
+        let members = members.map(|(key, value)| format!("\"{}\":{},", key.as_escaped(), value.as_str()));
+        Cow::Owned(format!("{{{}\"input\":{}}}", members.collect::<String>(), on_one_line(&input)))
+    }
+
+    /// Whether there is a block to be told of: not every one that begins says something.
+    pub(super) fn says_something(&self) -> bool {
+        let begun = matches!(self.kind, BlockKind::Redacted | BlockKind::Other);
+        begun || !self.body.is_empty() || self.signature.is_some() || self.started
+    }
+
     /// One more piece has come.
     #[inline]
     pub(super) fn grow(&mut self, piece: Piece<'_>) {
@@ -147,12 +176,13 @@ impl Pending {
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
                 let said = Str::trusted(&self.body);
                 let same = text.as_escaped().starts_with(said.as_escaped()) || text.same_text(said);
-                return match same {
-                    true => out.release(&mut self.kept),
-                    false => out.drop_held(&mut self.kept, "the whole block says something else"),
-                };
+                return self.tell_begun(same, out);
             }
-            _ => return,
+            Block::Redacted { data, .. } => return self.tell_begun(data.same_text(Str::trusted(&self.name)), out),
+            Block::Media(Media { raw, .. }) | Block::Other { raw, .. } => {
+                let made = Made::of(vec![raw.as_str().as_bytes()]);
+                return self.tell_begun(self.kept.is_empty() || made.lacks_nothing(Raw::trusted(&self.name)), out);
+            }
         };
         out.release(&mut self.facts[2]);
         if call.name.as_escaped() == self.name {
@@ -176,6 +206,14 @@ impl Pending {
         out.drop_held(&mut lost, "the final arguments differ from this piece");
         tell_kept(&mut self.kept, translated, out);
         tell_kept(&mut rest, translated, out);
+    }
+
+    /// The whole block says the same as what it began with, or something else.
+    fn tell_begun(&mut self, same: bool, out: &Out) {
+        match same {
+            true => out.release(&mut self.kept),
+            false => out.drop_held(&mut self.kept, "the whole block says something else"),
+        }
     }
 
     /// The whole block comes when it has gone over as its pieces say it. What it says otherwise has no place any more.
@@ -209,6 +247,7 @@ impl Pending {
                 self.id.push_str(call.id.as_escaped());
                 BlockKind::Call
             }
+            Block::Redacted { .. } => BlockKind::Redacted,
             _ => BlockKind::Other,
         };
     }
@@ -232,7 +271,7 @@ impl Pending {
                 same_id || self.body.is_empty() || text.as_escaped().starts_with(&self.body) || text.same_text(Str::trusted(&self.body))
             }
             (Block::Call(call), BlockKind::Call) => self.id.is_empty() || self.id == call.id.as_escaped(),
-            (Block::Redacted { .. } | Block::Media(_) | Block::Other { .. }, BlockKind::Other) => same_id,
+            (Block::Redacted { .. }, BlockKind::Redacted) | (Block::Media(_) | Block::Other { .. }, BlockKind::Other) => same_id,
             _ => false,
         }
     }

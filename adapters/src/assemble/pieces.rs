@@ -3,6 +3,7 @@
 use super::Desk;
 use super::pending::{BlockKind, KEEP, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
 use super::thread::Thread;
+use crate::codec::Want;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
 
@@ -65,7 +66,10 @@ impl Thread {
         if desk.want.deltas && pending.complete && pending.started && !pending.closed {
             pending.closed = true;
             let kind = Kind::BlockStop(BlockStop { index: pending.index });
-            desk.emit(&Event { kind, fields: &[], ..*event });
+            desk.emit(&Event {
+                kind,
+                ..piece_of(event, desk.want)
+            });
         }
         if !desk.want.snapshots {
             desk.down.out.carried();
@@ -133,7 +137,7 @@ impl Thread {
 
     /// The pieces of a block of a snapshot: those that came, if they say the same; else what they lack, or the whole.
     fn emit_pieces(&mut self, at: usize, fresh: bool, block: &Block<'_>, translated: bool, event: &Event<'_>, desk: &mut Desk<'_, '_, '_>) {
-        let plain = Event { fields: &[], ..*event };
+        let plain = piece_of(event, desk.want);
         // A subject, which is the headline of what follows, a text, a signature; or the pieces of a call as they came.
         let mut pieces = [None; 3];
         let mut as_they_came = false;
@@ -419,8 +423,14 @@ impl Thread {
                 let blocks = [Block::Call(shown)];
                 desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
             }
-        } else if want.snapshots && !block.shown && (!block.body.is_empty() || block.signature.is_some() || block.started) {
+        } else if want.snapshots && !block.shown && block.says_something() {
             let text = Str::trusted(&block.body);
+            let raw = block.whole_raw();
+            let begun: &str = match block.kind {
+                BlockKind::Redacted => &block.name,
+                BlockKind::Other => &raw,
+                _ => &block.body,
+            };
             let whole = match block.kind {
                 BlockKind::Thinking => Block::Thinking(Thinking {
                     text,
@@ -428,14 +438,22 @@ impl Thread {
                     subject: block.subject.as_deref().map(Str::trusted),
                     fields: &[],
                 }),
+                BlockKind::Redacted => Block::Redacted {
+                    data: Str::trusted(&block.name),
+                    fields: &[],
+                },
+                BlockKind::Other => Block::Other {
+                    kind: Raw::trusted(&raw).get("type").and_then(Raw::string).unwrap_or_default(),
+                    raw: Raw::trusted(&raw),
+                },
                 _ => Block::Text { text, fields: &[] },
             };
             let blocks = [whole];
             if !kept.is_empty() {
-                desk.down.out.tells(&block.body, &kept);
+                desk.down.out.tells(begun, &kept);
             }
             desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
-            desk.down.out.told(&mut kept, &block.body);
+            desk.down.out.told(&mut kept, begun);
         }
         desk.down.out.release(&mut named);
         if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
@@ -454,5 +472,15 @@ impl Thread {
         self.parent = parent;
         self.round.model = model;
         self.round.id = id;
+    }
+}
+
+/// A piece of a whole block: the block has the id of its line, if it follows.
+pub(super) fn piece_of<'e>(whole: &Event<'e>, want: Want) -> Event<'e> {
+    let id = whole.origin.id.filter(|_| !want.snapshots);
+    Event {
+        origin: Origin { id, ..whole.origin },
+        fields: &[],
+        ..*whole
     }
 }

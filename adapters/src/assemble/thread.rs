@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, in_thread, merge};
+use super::pieces::piece_of;
 use super::results::Results;
 use super::waiting::Waiting;
 use super::{Desk, Down, EMPTY_REPLY};
@@ -133,8 +134,11 @@ impl Thread {
             return desk.emit(event);
         }
         self.begin_block(event, start, &mut desk);
-        if !desk.want.deltas {
-            desk.down.out.merged("deltas of a block that goes over whole");
+        match start.head {
+            _ if desk.want.deltas => {}
+            // Whether what it says has a place is told when it goes over.
+            BlockHead::Redacted { .. } | BlockHead::Other { .. } => desk.down.out.carried(),
+            _ => desk.down.out.merged("deltas of a block that goes over whole"),
         }
     }
 
@@ -176,7 +180,7 @@ impl Thread {
         };
         let block = &mut self.blocks[at];
         block.grow(delta.piece);
-        if let Piece::Input(text) = delta.piece {
+        if let (Piece::Input(text), BlockKind::Call) = (delta.piece, block.kind) {
             // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
             desk.down.out.hold(&mut block.kept, text.as_escaped());
             desk.down.out.carried();
@@ -193,7 +197,7 @@ impl Thread {
                 });
             }
         } else {
-            if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) = delta.piece {
+            if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) | Piece::Input(text) = delta.piece {
                 desk.down.out.hold(&mut block.kept, text.as_escaped());
             }
             desk.down.out.merged("deltas of a block that goes over whole");
@@ -319,7 +323,8 @@ impl Thread {
         self.known = known;
         if reply.last && self.round.open {
             self.settle(event.origin, &mut desk);
-            self.close_round(&Event::new(event.origin, Kind::RoundEnd(&RoundEnd::PLAIN)), None, &mut desk);
+            let end = piece_of(event, desk.want);
+            self.close_round(&end, None, &mut desk);
         }
     }
 
@@ -442,8 +447,7 @@ impl Thread {
         };
         desk.emit(&Event {
             kind: Kind::RoundStart(&start),
-            fields: &[],
-            ..*event
+            ..piece_of(event, desk.want)
         });
         true
     }
@@ -483,6 +487,7 @@ impl Thread {
             self.settle_calls_before(event.origin, desk);
         }
         let at = self.blocks.len();
+        let hold = (!desk.want.deltas).then_some(&*desk.down.out);
         let block = self.blocks.fresh();
         block.source = start.index;
         block.time = event.origin.time.and_then(Time::millis);
@@ -497,10 +502,8 @@ impl Thread {
                 desk.down.out.hold(&mut block.named, name.as_escaped());
                 desk.down.out.carried();
             }
-            BlockHead::Redacted { .. } | BlockHead::Other { .. } => {
-                block.kind = BlockKind::Other;
-                block.shown = true;
-            }
+            BlockHead::Redacted { data } => block.begin_whole(BlockKind::Redacted, data.as_escaped(), hold),
+            BlockHead::Other { raw, .. } => block.begin_whole(BlockKind::Other, raw.as_str(), hold),
         }
         if block.kind != BlockKind::Call && desk.want.deltas {
             self.close_others(event.origin, desk);

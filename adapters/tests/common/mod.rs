@@ -83,8 +83,19 @@ impl Entry {
     }
 }
 
-/// Every golden log of an agent or its host. Streams of model APIs are for tests/streams.rs.
+/// Every golden log of an agent or its host.
 pub fn goldens() -> Vec<Log> {
+    let all = goldens_where(|side| side != "model");
+    assert!(all.len() > 200, "only {} goldens", all.len());
+    all
+}
+
+/// The golden streams of model APIs.
+pub fn model_goldens() -> Vec<Log> {
+    goldens_where(|side| side == "model")
+}
+
+fn goldens_where(is_side: impl Fn(&str) -> bool) -> Vec<Log> {
     let log = |entry: Entry| {
         let name = entry.get("path").to_owned();
         let bytes = fs::read(golden_folder().join(&name)).unwrap_or_else(|e| panic!("golden/{name}: {e}"));
@@ -97,9 +108,7 @@ pub fn goldens() -> Vec<Log> {
             name,
         }
     };
-    let all: Vec<Log> = manifest().into_iter().filter(|entry| entry.get("side") != "model").map(log).collect();
-    assert!(all.len() > 200, "only {} goldens", all.len());
-    all
+    manifest().into_iter().filter(|entry| is_side(entry.get("side"))).map(log).collect()
 }
 
 /// The undamaged golden logs of agents in streaming formats: what most laws are about.

@@ -43,11 +43,11 @@ impl Thread {
 
     pub(in super::super) fn block_start(&mut self, core: &mut Core, event: &Event<'_>, start: &BlockStart<'_>, out: &mut Out) {
         let run = Run::of_head(&start.head);
-        if !core.partial {
-            return out.merged("deltas of a block that goes over whole");
-        }
         if run == Run::Other && !core.own {
             return;
+        }
+        if !core.partial {
+            return out.merged("deltas of a block that goes over whole");
         }
         self.enter(run, core, event.origin.id.filter(|_| self.round.assembled), out);
         if self.round.frame == Frame::Interrupted {
@@ -116,7 +116,7 @@ impl Thread {
         if !core.partial {
             return out.merged("deltas of a block that goes over whole");
         }
-        if let (Piece::Input(text), false) = (delta.piece, core.own) {
+        if let (Piece::Input(text), Some(Run::Calls), false) = (delta.piece, self.open, core.own) {
             // The whole of the arguments goes over in one piece, which comes with the call.
             out.used(text.as_escaped());
             return out.carried();

@@ -1,0 +1,86 @@
+//! What comes in pieces and is never said whole.
+
+#![allow(missing_docs, unreachable_pub)]
+
+mod common;
+
+use agentglot_adapters::convert::Options;
+use serde_json::Value;
+
+use common::{convert, format, model_goldens, quick, with_ledger};
+
+/// A reply of Claude Code in pieces, without the whole blocks that follow them as a rule.
+const PIECES: [&str; 10] = [
+    r#""type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"k","content":[],"stop_reason":null,"usage":{"input_tokens":2,"output_tokens":1}}"#,
+    r#""type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"b3BhcXVl"}"#,
+    r#""type":"content_block_stop","index":0"#,
+    r#""type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"srv","name":"web_search","input":{}}"#,
+    r#""type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"what is wa"}"#,
+    r#""type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"nted\"}"}"#,
+    r#""type":"content_block_stop","index":1"#,
+    r#""type":"content_block_start","index":2,"content_block":{"type":"text","text":"Here."}"#,
+    r#""type":"content_block_stop","index":2"#,
+    r#""type":"message_stop""#,
+];
+
+fn log() -> Vec<u8> {
+    let line = |(n, event): (usize, &&str)| {
+        format!("{{\"type\":\"stream_event\",\"event\":{{{event}}},\"session_id\":\"s\",\"parent_tool_use_id\":null,\"uuid\":\"u{n}\"}}\n")
+    };
+    PIECES.iter().enumerate().map(line).collect::<String>().into_bytes()
+}
+
+#[test]
+fn blocks_without_pieces_of_their_own_go_over_whole() {
+    for to in ["claude:transcript", "claude:json"] {
+        let out = quick(format("claude"), format(to), &log()).out;
+        let out = String::from_utf8(out).expect("output is UTF-8");
+        for block in [
+            r#"{"type":"redacted_thinking","data":"b3BhcXVl"}"#,
+            r#"{"type":"server_tool_use","id":"srv","name":"web_search","input":{"query":"what is wanted"}}"#,
+        ] {
+            assert_eq!(out.matches(block).count(), usize::from(to == "claude:transcript"), "{to}: {out}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_place_is_dropped_and_not_said_elsewhere() {
+    for to in ["qwen-code:chat", "codex:rollout", "gemini:chat", "tricode", "atif", "qwen"] {
+        let converted = convert(&with_ledger(Options::new(format("claude"), format(to))), &log());
+        assert!(!converted.text().contains("b3BhcXVl"), "{to}: {}", converted.text());
+        let dropped = |line: u64| {
+            converted.ledger.lines().any(|entry| {
+                let entry: Value = serde_json::from_str(entry).expect("an entry is JSON");
+                entry["line"] == line && entry["fate"] == "dropped"
+            })
+        };
+        assert!(dropped(2) && dropped(4), "{to}: {}", converted.ledger);
+    }
+}
+
+#[test]
+fn arguments_that_were_cut_off_are_an_object_where_one_is_needed() {
+    for log in model_goldens()
+        .iter()
+        .filter(|log| log.name.ends_with("length.sse") || log.name.ends_with("max_tokens.sse"))
+    {
+        for (to, call) in [
+            ("gemini", "/parameters"),
+            ("opencode", "/part/state/input"),
+            ("tricode", "/arguments"),
+            ("claude", "/message/content/0/input"),
+            ("qwen-code", "/message/content/0/input"),
+        ] {
+            let out = quick(log.format, format(to), &log.bytes).out;
+            let lines = out
+                .split(|byte| *byte == b'\n')
+                .filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+            let inputs: Vec<Value> = lines.filter_map(|line| line.pointer(call).cloned()).collect();
+            assert!(
+                matches!(&inputs[..], [Value::Object(input)] if input["input"].is_string()),
+                "{to}: {inputs:?}"
+            );
+        }
+    }
+}
