@@ -122,6 +122,9 @@ fn put(show: &Show, log: Joined<'_>) -> Result<Status, Failure> {
         shown => shown.map_err(failed)?,
     };
     ended.map_err(failed)?;
+    if shown.empty {
+        Console::plain().say(&format!("{name}: empty, there is nothing to show"));
+    }
     match shown.stopped {
         Some(error) => Err(Failure::of_log(&name, error)),
         None if shown.damaged > 0 => Ok(Status::Damaged),
