@@ -147,8 +147,8 @@ pub enum Ignored {
 }
 
 pub(super) const STATS_MORE: &str = "\
-Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed up
-over a session adds nothing (docs/stats.md).
+Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed
+up over a session adds nothing (docs/stats.md).
 
 Exit codes:
   0  everything was understood

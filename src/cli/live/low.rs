@@ -58,17 +58,21 @@ pub enum Command {
 
 const RUN_MORE: &str = "\
 Back ends:
-  demo                                   a small session inside the program: no key, no network
-  replay:FILE                            a recorded log of any dialect answers, prompt by prompt
-  cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
-  acp:COMMAND                            any agent of the Agent Client Protocol answers: `acp:gemini --acp`, `acp:claude-agent-acp`
-  model:openai|anthropic                 the built-in agent answers, with a model behind this API; OPENAI_BASE_URL, OPENAI_API_KEY and
-                                         OPENAI_MODEL (or ANTHROPIC_…) say which
+  demo                    a small session inside the program: no key, no network
+  replay:FILE             a recorded log of any dialect answers, prompt by prompt
+  cli:NAME[=PATH]         another agent's program answers: claude, qwen, cursor, tricode, codex,
+                          gemini or opencode
+  acp:COMMAND             any agent of the Agent Client Protocol answers: `acp:gemini --acp`,
+                          `acp:claude-agent-acp`
+  model:openai|anthropic  the built-in agent answers, with a model behind this API; OPENAI_BASE_URL,
+                          OPENAI_API_KEY and OPENAI_MODEL (or ANTHROPIC_…) say which
 
 Without --backend, a key or an address of such an API in the environment chooses model:…
 
-A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent or tricode does `run --as` that program. Its back end and other
-settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
+A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent, tricode, codex, gemini,
+opencode or acp does `run --as` that program (`agentglot install-shims` makes them). Its back end and
+other settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of
+the program.
 
 Examples:
   agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
@@ -77,7 +81,8 @@ Examples:
 /// `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex, gemini or acp
+    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex, gemini, opencode or
+    /// acp
     #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
     /// Use colours where a terminal shows plain text
