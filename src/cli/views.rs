@@ -146,6 +146,9 @@ pub enum Ignored {
     None,
 }
 
+pub(super) const STATS_LOGS: &str =
+    "Logs, or folders of them; .gz and .zst are unpacked. `-` is standard input; without any, the sessions on this machine are counted";
+
 pub(super) const STATS_MORE: &str = "\
 Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed
 up over a session adds nothing (docs/stats.md).
@@ -190,8 +193,9 @@ pub struct Stats {
 
 #[cfg(feature = "view")]
 pub(super) const VIEW_MORE: &str = "\
-The address that is written to standard output holds a token that is made anew each time: who knows it
-reads the sessions, so keep it to yourself. The server listens on this machine alone, until Ctrl-C.
+The address that is written to standard output holds a token that is made anew each time: who knows
+it reads the sessions, so keep it to yourself. The server listens on this machine alone, until
+Ctrl-C.
 
 Exit codes:
   0  ended by Ctrl-C

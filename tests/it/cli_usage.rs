@@ -336,6 +336,9 @@ fn what_is_not_there_empty_or_of_no_dialect_is_told_in_words_that_help() {
         );
         assert!(!ran.err.contains("name it with --from"), "{args:?}: {}", ran.err);
     }
+    // Nor is it standard input that `stats` reads where no log is named.
+    let help = run(["stats", "--help"]);
+    assert!(!help.text().contains("or nothing is standard input"), "{}", help.text());
 }
 
 /// The help of `run` names every program that it can stand in for, and every one that it can start.

@@ -70,9 +70,9 @@ Back ends:
 Without --backend, a key or an address of such an API in the environment chooses model:…
 
 A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent, tricode, codex, gemini,
-opencode or acp does `run --as` that program (`agentglot install-shims` makes them). Its back end and
-other settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of
-the program.
+opencode or acp does `run --as` that program (`agentglot install-shims` makes the links). Its back
+end and other settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are
+those of the program.
 
 Examples:
   agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
@@ -135,9 +135,9 @@ pub enum Sessions {
 }
 
 const COPY_MORE: &str = "\
-The copy is a new session of the other program: it has an id of its own, lies where that program looks for it, and never takes the
-place of a file. Tools get the names of the target, calls without results get one, thoughts that the target would refuse are left out
-(docs/sessions.md).
+The copy is a new session of the other program: it has an id of its own, lies where that program
+looks for it, and never takes the place of a file. Tools get the target's names, calls that have no
+result get one, and thoughts that the target would refuse are left out (docs/sessions.md).
 
 Exit codes:
   0  everything was understood
@@ -156,7 +156,7 @@ pub struct Copy {
     /// The id of a session of any agent on this machine, enough of its beginning, or a file of any dialect: a log, a store
     #[arg(value_name = "ID|FILE", add = ArgValueCompleter::new(files_and_sessions))]
     pub what: String,
-    /// For whose program: claude, qwen-code, codex, gemini …
+    /// For whose program: claude, qwen-code, codex, gemini or opencode
     #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Written)]
     pub to: Chosen,
     /// Where it is to go on; without it, the folder that the session worked in
