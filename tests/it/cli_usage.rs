@@ -168,6 +168,13 @@ fn check_says_what_is_wrong_and_where() {
         "{}",
         bad.text()
     );
+    // What is missing is missing in its object, not in the member that stands last there.
+    let lacks = feed(
+        ["check", "--from", "claude", "-"],
+        br#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"X"}]}}"#,
+    );
+    let place = "/message/content/0/input: required member";
+    assert!(lacks.text().contains(place), "{}", lacks.text());
     let unknown = "{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"keep_alive\",\"zz\":1}\nnot json\n";
     let [init, answer, outcome] = crate::common::session("s-1", "Hi.");
     let ran = feed(["check", "--level", "note", "-"], format!("{init}\n{answer}\n{unknown}").as_bytes());
