@@ -85,7 +85,7 @@ changes and outputs, permissions, outcomes. The folder that was worked in is par
 
 Exit codes:
   0  they are the same
-  1  they are not, or some of them is damaged
+  1  they are not, or one of them is damaged
   2  wrong usage, or a dialect that could not be detected
   3  reading or writing failed
 
@@ -155,7 +155,7 @@ up over a session adds nothing (docs/stats.md).
 
 Exit codes:
   0  everything was understood
-  1  done, but some of the logs is damaged
+  1  done, but a log is damaged
   2  wrong usage, or a dialect that could not be detected; the other logs are counted
   3  reading or writing failed; the other logs are counted
 

@@ -116,7 +116,7 @@ pub enum Sessions {
         /// Its id, enough of the beginning of its id, or the path of its transcript
         #[arg(value_name = "ID|PATH", add = ArgValueCompleter::new(files_and_sessions))]
         id: String,
-        /// In the words of this dialect instead of as text (see `agentglot dialects`)
+        /// As a log of this dialect instead of as text (see `agentglot dialects`)
         #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
         to: Option<Chosen>,
     },
@@ -165,7 +165,7 @@ pub struct Copy {
     /// The prompt of a log that does not hold it; may be repeated, turn after turn
     #[arg(long, value_name = "TEXT")]
     pub prompt: Vec<String>,
-    /// What the file is written in; without it, that is found out
+    /// The dialect of the file; without it, it is detected
     #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Option<Chosen>,
     /// Write what does not go over as it was, as JSON lines
@@ -181,7 +181,7 @@ pub struct Copy {
 pub enum Trust {
     /// List the folders that are trusted
     List,
-    /// Trust these folders no longer
+    /// Remove folders from the list
     Remove {
         /// The folders
         #[arg(required = true, value_hint = ValueHint::DirPath)]
