@@ -331,6 +331,8 @@ fn what_is_not_there_empty_or_of_no_dialect_is_told_in_words_that_help() {
         "{}",
         ran.err
     );
+    let ran = run(["show", arg(&scratch.path(""))]);
+    assert!(ran.code == 3 && ran.err.contains("`agentglot view` shows"), "{}", ran.err);
     let plain = scratch.file("plain.jsonl", "Some words.\n");
     let log = scratch.file("log.jsonl", log("s-1", "Hi."));
     // These commands have no --from.
