@@ -73,6 +73,17 @@ impl Failure {
         }
     }
 
+    /// The same where nothing takes a dialect: it says what can be done instead.
+    #[must_use]
+    pub fn without_from(self) -> Self {
+        match self {
+            Self::Unclear { name, unclear } if unclear.kind.is_none() => Self::Usage(format!(
+                "{name}: the dialect could not be told; `agentglot convert --from DIALECT --to agentglot` makes a log of it that names its dialect"
+            )),
+            other => other,
+        }
+    }
+
     /// How a run ends that meets it.
     pub const fn status(&self) -> Status {
         match self {

@@ -38,9 +38,9 @@ pub enum Command {
     #[command(after_long_help = views::SHOW_MORE)]
     Show(views::Show),
     /// Count what agents used: turns, calls, tokens, money
-    #[command(after_long_help = views::STATS_MORE)]
+    #[command(after_long_help = views::STATS_MORE, mut_arg("files", |logs| logs.help(views::STATS_LOGS)))]
     Stats(views::Stats),
-    /// Tell what was done otherwise in one session than in another
+    /// Tell what one session did differently from another
     #[command(after_long_help = views::DIFF_MORE)]
     Diff(views::Diff),
     /// Show sessions in a browser: a list to search, each session, what was used, what was different

@@ -85,7 +85,7 @@ changes and outputs, permissions, outcomes. The folder that was worked in is par
 
 Exit codes:
   0  they are the same
-  1  they are not, or some of them is damaged
+  1  they are not, or one of them is damaged
   2  wrong usage, or a dialect that could not be detected
   3  reading or writing failed
 
@@ -146,13 +146,16 @@ pub enum Ignored {
     None,
 }
 
+pub(super) const STATS_LOGS: &str =
+    "Logs, or folders of them; .gz and .zst are unpacked. `-` is standard input; without any, the sessions on this machine are counted";
+
 pub(super) const STATS_MORE: &str = "\
-Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed up
-over a session adds nothing (docs/stats.md).
+Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed
+up over a session adds nothing (docs/stats.md).
 
 Exit codes:
   0  everything was understood
-  1  done, but some of the logs is damaged
+  1  done, but a log is damaged
   2  wrong usage, or a dialect that could not be detected; the other logs are counted
   3  reading or writing failed; the other logs are counted
 
@@ -190,8 +193,9 @@ pub struct Stats {
 
 #[cfg(feature = "view")]
 pub(super) const VIEW_MORE: &str = "\
-The address that is written to standard output holds a token that is made anew each time: who knows it
-reads the sessions, so keep it to yourself. The server listens on this machine alone, until Ctrl-C.
+The address that is written to standard output holds a token that is made anew each time: who knows
+it reads the sessions, so keep it to yourself. The server listens on this machine alone, until
+Ctrl-C.
 
 Exit codes:
   0  ended by Ctrl-C

@@ -4,6 +4,7 @@ mod about;
 mod copy;
 mod place;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 pub(crate) use self::about::prompt;
 pub use self::copy::Copy;
@@ -112,7 +115,7 @@ fn named(shelf: &Shelf, path: &str) -> Result<Option<Summary>, Failure> {
     })?;
     found.map(Some).ok_or_else(|| {
         Failure::Usage(format!(
-            "{path} is not the transcript of a session; `agentglot convert {path} --to claude:text` reads logs"
+            "{path} is not the transcript of a session; `agentglot show {path}` shows other logs"
         ))
     })
 }
@@ -224,56 +227,81 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
+/// A line of a transcript. What is said goes over as it is spelled: no text or number of Rust's holds all that JSON may say.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uuid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_use_result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_id: Option<&'a RawValue>,
+}
+
+impl Entry<'_> {
+    fn is_result(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Message {
+            content: Vec<Block>,
+        }
+        #[derive(Deserialize)]
+        struct Block {
+            #[serde(rename = "type")]
+            kind: String,
+        }
+        // Where the content is a text there are no blocks.
+        let message = self.message.and_then(|message| serde_json::from_str::<Message>(message.get()).ok());
+        message.is_some_and(|message| message.content.iter().any(|block| block.kind == "tool_result"))
+    }
+}
+
 /// The transcript as a log of Claude Code's lines; with `echoed`, prompts are marked as what the user said.
 fn log(session: &Summary, entries: &[Vec<u8>], echoed: bool) -> Vec<u8> {
+    // A `Vec` takes everything that is written to it.
     let mut log = Vec::new();
-    let mut say = |line: Value| {
-        // A `Vec` takes everything.
-        let _ = writeln!(log, "{line}");
-    };
     let mut open = false;
-    let end = || json!({"type": "result", "subtype": "success", "is_error": false, "session_id": session.id});
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "session_id": session.id});
     for entry in entries {
-        let Ok(mut entry) = serde_json::from_slice::<Map<String, Value>>(entry) else {
+        let Ok(entry) = serde_json::from_slice::<Entry<'_>>(entry) else {
             continue;
         };
-        let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
-        let is_result = entry
-            .get("message")
-            .and_then(|message| message["content"].as_array())
-            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
-        let is_prompt = kind == "user" && !is_result;
+        let is_prompt = entry.kind == "user" && !entry.is_result();
         if is_prompt {
             if open {
-                say(end());
+                let _ = writeln!(log, "{end}");
             }
-            say(json!({"type": "system", "subtype": "init", "cwd": session.cwd, "session_id": session.id}));
+            let begin = json!({"type": "system", "subtype": "init", "cwd": session.cwd, "session_id": session.id});
+            let _ = writeln!(log, "{begin}");
             open = true;
         }
-        if matches!(kind, "user" | "assistant") {
-            let mut line = Map::new();
-            for (from, to) in [
-                ("type", "type"),
-                ("message", "message"),
-                ("uuid", "uuid"),
-                ("timestamp", "timestamp"),
-                ("toolUseResult", "tool_use_result"),
-                ("requestId", "request_id"),
+        if matches!(&*entry.kind, "user" | "assistant") {
+            let _ = write!(log, "{{\"type\":{}", json!(entry.kind));
+            for (name, value) in [
+                ("message", entry.message),
+                ("uuid", entry.uuid),
+                ("timestamp", entry.timestamp),
+                ("tool_use_result", entry.tool_use_result),
+                ("request_id", entry.request_id),
             ] {
-                if let Some(value) = entry.remove(from) {
-                    line.insert(to.to_owned(), value);
+                if let Some(value) = value {
+                    let _ = write!(log, ",\"{name}\":{value}");
                 }
             }
             if echoed && is_prompt {
-                line.insert("isReplay".to_owned(), Value::Bool(true));
+                let _ = write!(log, ",\"isReplay\":true");
             }
-            line.insert("parent_tool_use_id".to_owned(), Value::Null);
-            line.insert("session_id".to_owned(), Value::String(session.id.clone()));
-            say(Value::Object(line));
+            let _ = writeln!(log, ",\"parent_tool_use_id\":null,\"session_id\":{}}}", json!(session.id));
         }
     }
     if open {
-        say(end());
+        let _ = writeln!(log, "{end}");
     }
     log
 }

@@ -122,6 +122,9 @@ fn put(show: &Show, log: Joined<'_>) -> Result<Status, Failure> {
         shown => shown.map_err(failed)?,
     };
     ended.map_err(failed)?;
+    if shown.empty {
+        Console::plain().say(&format!("{name}: empty, there is nothing to show"));
+    }
     match shown.stopped {
         Some(error) => Err(Failure::of_log(&name, error)),
         None if shown.damaged > 0 => Ok(Status::Damaged),
@@ -200,7 +203,13 @@ fn open(show: &Show) -> Result<Joined<'static>, Failure> {
         })?;
         return Ok(Joined::alone(log, show.from.map_or(Written::Auto, Written::Is), &show.input.name()));
     }
-    Joined::open(&show.input, show.from, show.subagents, &Console::plain())
+    Joined::open(&show.input, show.from, show.subagents, &Console::plain()).map_err(|failure| match failure {
+        Failure::Read { name, error } if error.kind() == io::ErrorKind::IsADirectory => Failure::Read {
+            name,
+            error: io::Error::new(error.kind(), "it is a folder; `agentglot view` shows all logs of one"),
+        },
+        failure => failure,
+    })
 }
 
 /// Where the page goes.

@@ -62,6 +62,7 @@ fn told(name: &str, counted: Result<u64, Failure>, console: &Console) -> Status 
             Status::Damaged
         }
         Err(failure) => {
+            let failure = failure.without_from();
             console.say(&failure.to_string());
             failure.status()
         }

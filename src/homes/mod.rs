@@ -154,10 +154,11 @@ pub(crate) fn input(id: &str) -> Result<(Input, Option<Format>), Failure> {
             "more than one session begins with {id:?}; say more of its id, or name its file"
         ))),
         // It may lie where nobody could look.
-        (None, _) => Err(failed
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| Failure::Usage(format!("there is no session {id:?}; `agentglot sessions list --all-agents` names them")))),
+        (None, _) => Err(failed.into_iter().next().unwrap_or_else(|| {
+            Failure::Usage(format!(
+                "there is no session {id:?}, and no file of this name; `agentglot sessions list --all-agents` names the sessions"
+            ))
+        })),
     }
 }
 

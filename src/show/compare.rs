@@ -214,7 +214,7 @@ impl Difference {
     pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore, subagents: bool) -> Result<(Self, [u64; 2]), Failure> {
         let keep = |input: &Input| {
             let name = input.name();
-            let log = Joined::open(input, None, subagents, &Console::plain())?;
+            let log = Joined::open(input, None, subagents, &Console::plain()).map_err(Failure::without_from)?;
             let mut kept = Kept::new(ignore);
             let shown = show(log, &Pick::default(), &mut kept);
             // It keeps everything.

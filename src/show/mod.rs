@@ -70,6 +70,8 @@ pub struct Shown {
     pub damaged: u64,
     /// Why it could not be read on.
     pub stopped: Option<agentglot_adapters::Error>,
+    /// There was nothing in it.
+    pub empty: bool,
 }
 
 /// Shows a log on a page.
@@ -78,8 +80,12 @@ pub struct Shown {
 /// When the page cannot be written.
 pub fn show(mut turns: Joined<'_>, pick: &Pick, page: &mut dyn Page) -> io::Result<Shown> {
     let mut walk = Walk::new(pick);
-    let mut shown = Shown::default();
+    let mut shown = Shown {
+        empty: true,
+        ..Shown::default()
+    };
     while let Some(step) = turns.step() {
+        shown.empty = false;
         match step {
             Ok(Some(turn)) => walk.turn(turn, page)?,
             Ok(None) => {
@@ -88,17 +94,20 @@ pub fn show(mut turns: Joined<'_>, pick: &Pick, page: &mut dyn Page) -> io::Resu
                 }
                 page.flush()?;
             }
-            Err(error) => {
+            Err(error) if error.can_continue() => {
                 walk.damage(&error, page)?;
-                if error.can_continue() {
-                    shown.damaged += 1;
-                } else {
-                    shown.stopped = Some(error);
-                }
+                shown.damaged += 1;
             }
+            // What was read before comes out behind it.
+            Err(error) => shown.stopped = Some(error),
         }
     }
-    walk.rest(&turns.rest(), page)?;
+    let rest = turns.rest();
+    shown.empty &= rest.is_empty();
+    walk.rest(&rest, page)?;
+    if let Some(error) = &shown.stopped {
+        walk.damage(error, page)?;
+    }
     page.end()?;
     Ok(shown)
 }

@@ -298,7 +298,7 @@ impl<W: Write> TextPage<W> {
     fn outcome(&mut self, ended: &Ended<'_>) -> io::Result<()> {
         self.gap()?;
         let (word, why) = outcome(ended);
-        let fine = ended.outcome.is_none_or(|outcome| !outcome.is_error);
+        let fine = ended.outcome.is_some_and(|outcome| !outcome.is_error);
         let mut parts = vec![word];
         parts.extend(figures(ended));
         let line = format!("{} {}", if fine { "✓" } else { "✗" }, parts.join(" · "));

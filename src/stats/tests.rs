@@ -221,3 +221,23 @@ fn a_call_without_a_result_holds_nothing() {
         (1000, 1, 1000, 3000)
     );
 }
+
+#[test]
+fn numbers_that_are_too_large_stop_nothing() {
+    let reply = |n: u32| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m{n}","role":"assistant","model":"m","content":[{{"type":"text","text":"a"}}],"usage":{{"input_tokens":18446744073709551615,"output_tokens":2}}}},"session_id":"s"}}"#
+        )
+    };
+    let log = [
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","tools":[],"claude_code_version":"2.1.0"}"#.to_owned(),
+        reply(1),
+        reply(2),
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"a","total_cost_usd":1e999,"session_id":"s"}"#.to_owned(),
+    ]
+    .join("\n");
+    let total = counted(By::Session, &[&log]).total;
+    assert_eq!((total.tokens.input, total.tokens.output), (u64::MAX, 4));
+    // No sum has room for such a cost: it is not known.
+    assert!(total.cost == 0.0 && total.unpriced > 0, "{} {}", total.cost, total.unpriced);
+}

@@ -58,13 +58,13 @@ impl Tokens {
         *self == Self::default()
     }
 
-    /// Adds others.
+    /// Adds others. A log may say any number.
     pub const fn add(&mut self, other: &Self) {
-        self.input += other.input;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
     }
 
     /// What a sum has grown by. One that is smaller than before counts anew.

@@ -317,7 +317,7 @@ impl Library {
             Ok(Some(gist)) => What::Told(Arc::new(gist)),
             Ok(None) => What::Empty,
             Err(_) if self.is_stopped() => return,
-            Err(failure) => What::Unread(failure.to_string().into()),
+            Err(failure) => What::Unread(failure.without_from().to_string().into()),
         };
         if let Some(Some(log)) = self.write().all.get_mut(id) {
             log.what = what;

@@ -176,13 +176,13 @@ impl Report {
 
 /// What a person is told of lines that gave no output.
 pub(super) fn told(silent: Silent) -> Option<String> {
-    let merged = |n| format!("{} said by others of the output", are(n));
+    let merged = |n| format!("{} merged into others of the output", are(n));
     match silent {
         Silent { lost: 0, merged: 0, .. } => None,
         Silent { lost: 0, merged: n, .. } => Some(merged(n)),
-        Silent { lost, merged: 0, .. } => Some(format!("{} no place in the target; --ledger FILE tells which", have(lost))),
+        Silent { lost, merged: 0, .. } => Some(format!("{} no place in the target; --ledger FILE lists what was left out", have(lost))),
         Silent { lost, merged: n, .. } => Some(format!(
-            "{} no place in the target (--ledger FILE tells which), {}",
+            "{} no place in the target (--ledger FILE lists what was left out), {}",
             have(lost),
             merged(n)
         )),

@@ -215,6 +215,17 @@ fn sessions_of_claude_code_are_listed_shown_and_left_alone() {
     std::fs::write(play.path("log.jsonl"), "{}\n").unwrap();
     let (code, _, said) = sessions(&["show", "log.jsonl"]);
     assert!(code == Some(2) && said.contains("not the transcript of a session"), "{said}");
+    // What no text and no number of Rust's can hold, and what lies deeper than serde_json reads.
+    let nested = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let odd = line("assistant", "half")
+        .to_string()
+        .replace("half", "half \\ud83d of it")
+        .replace("\"uuid\"", &format!("\"toolUseResult\":{nested},\"n\":{}1,\"uuid\"", "9".repeat(400)));
+    std::fs::write(play.path("odd.jsonl"), format!("{}\n{odd}\n", line("user", "a question"))).unwrap();
+    for to in [&[][..], &["--to", "claude"]] {
+        let (code, shown, said) = sessions(&[&["show", "odd.jsonl"], to].concat());
+        assert!(code == Some(0) && said.is_empty() && shown.contains("of it"), "{shown}{said}");
+    }
     let (code, _, said) = sessions(&["delete", "0d5e2a52"]);
     assert!(code == Some(3) && said.contains("was not begun by agentglot"), "{said}");
     sessions(&["delete", "--all"]);

@@ -60,6 +60,12 @@ fn what_was_cut_off_is_converted_as_far_as_it_goes() {
         );
         assert!(!out.exists(), "what is not whole gets no name");
     }
+    // What was read of the last turn stands before the place where it breaks off, and the turn is not taken for one that went well.
+    let ran = run(["show", arg(&scratch.path("cut.gz"))]);
+    let shown = ran.text();
+    let (before, behind) = shown.split_once("! cannot be read: ").unwrap();
+    assert!(before.contains("Answer 1.") && behind.trim().lines().count() == 1, "{shown}");
+    assert!(!shown.contains("✓ no outcome"), "{shown}");
     assert!(
         run(["convert", "--from", "claude", "--to", "tricode", arg(&scratch.path("cut.gz"))])
             .text()

@@ -333,7 +333,7 @@ fn what_is_left_out_is_told_in_one_line_unless_a_ledger_tells_it() {
     let ran = run(["convert", "--to", "tricode", arg(&input)]);
     assert!(
         ran.err
-            .ends_with("agentglot: 1 line has no place in the target; --ledger FILE tells which\n"),
+            .ends_with("agentglot: 1 line has no place in the target; --ledger FILE lists what was left out\n"),
         "{}",
         ran.err
     );

@@ -168,6 +168,13 @@ fn check_says_what_is_wrong_and_where() {
         "{}",
         bad.text()
     );
+    // What is missing is missing in its object, not in the member that stands last there.
+    let lacks = feed(
+        ["check", "--from", "claude", "-"],
+        br#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"X"}]}}"#,
+    );
+    let place = "/message/content/0/input: required member";
+    assert!(lacks.text().contains(place), "{}", lacks.text());
     let unknown = "{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"keep_alive\",\"zz\":1}\nnot json\n";
     let [init, answer, outcome] = crate::common::session("s-1", "Hi.");
     let ran = feed(["check", "--level", "note", "-"], format!("{init}\n{answer}\n{unknown}").as_bytes());
@@ -312,6 +319,62 @@ fn names_that_are_nearly_right_are_corrected_and_lists_fit_the_use() {
         run.contains("tricode") && !run.contains("anthropic") && !run.contains("agentglot:"),
         "{run}"
     );
+}
+
+#[test]
+fn what_is_not_there_empty_or_of_no_dialect_is_told_in_words_that_help() {
+    let scratch = Scratch::new();
+    let empty = scratch.file("empty.jsonl", "\n\n");
+    let ran = run(["show", arg(&empty)]);
+    assert!(
+        ran.code == 0 && ran.out.is_empty() && ran.err.contains("there is nothing to show"),
+        "{}",
+        ran.err
+    );
+    let ran = run(["show", arg(&scratch.path(""))]);
+    assert!(ran.code == 3 && ran.err.contains("`agentglot view` shows"), "{}", ran.err);
+    let plain = scratch.file("plain.jsonl", "Some words.\n");
+    let log = scratch.file("log.jsonl", log("s-1", "Hi."));
+    // These commands have no --from.
+    for args in [&["stats", arg(&plain)][..], &["diff", arg(&log), arg(&plain)]] {
+        let ran = run(args);
+        assert!(
+            ran.code == 2 && ran.err.contains("agentglot convert --from DIALECT"),
+            "{args:?}: {}",
+            ran.err
+        );
+        assert!(!ran.err.contains("name it with --from"), "{args:?}: {}", ran.err);
+    }
+    // Nor is it standard input that `stats` reads where no log is named.
+    let help = run(["stats", "--help"]);
+    assert!(!help.text().contains("or nothing is standard input"), "{}", help.text());
+}
+
+/// The help of `run` names every program that it can stand in for, and every one that it can start.
+#[cfg(all(unix, feature = "agent"))]
+#[test]
+fn the_help_of_run_names_all_programs() {
+    use agentglot::adapters::raw::codec::Dialect;
+    use agentglot::adapters::raw::launch::Program;
+
+    let ran = run(["run", "--help"]);
+    // Words stand whole in it, however its lines are broken.
+    let words = |text: &str| -> Vec<String> { text.split([' ', '\n', ',', '.', ':', '(', ')']).map(str::to_owned).collect() };
+    let (head, tail) = ran.text().split_once("Back ends:").unwrap();
+    let (head, tail) = (words(head), words(tail));
+    for program in Dialect::readable().filter_map(Dialect::program).filter(|program| program.has_stand_in()) {
+        assert!(head.contains(&program.dialect.name().to_owned()), "--as {}", program.dialect.name());
+        for link in program.links {
+            assert!(tail.contains(&(*link).to_owned()), "a link {link}");
+        }
+    }
+    for program in Program::backends() {
+        assert!(
+            program.backend.iter().any(|name| tail.contains(&(*name).to_owned())),
+            "cli:{:?}",
+            program.backend
+        );
+    }
 }
 
 #[test]

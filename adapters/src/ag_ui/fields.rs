@@ -11,7 +11,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("description", "SUBAGENT_STARTED: what the subagent is for"),
     (
         "encryptedValue",
-        "REASONING_ENCRYPTED_VALUE: a seal, where it is none of a thought that is told",
+        "REASONING_ENCRYPTED_VALUE: a signature, where it is of no thought that was told",
     ),
     ("entityId", "REASONING_ENCRYPTED_VALUE: of which message or call it is"),
     ("event", "RAW: what another program has said"),

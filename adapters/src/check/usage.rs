@@ -46,7 +46,7 @@ fn counts(value: Raw<'_>, name: Option<&str>, depth: u32, line: &mut Line<'_>, r
             }
             return;
         }
-        Some(Shape::Number) if value.as_str().starts_with('-') => value.f64().is_some_and(|n| n < 0.0),
+        Some(Shape::Number) if value.as_str().starts_with('-') => value.f64().is_none_or(|n| n < 0.0),
         Some(Shape::Number) => name.is_some_and(is_count) && value.f64().is_none_or(|n| n.fract() != 0.0),
         None | Some(Shape::Null) => false,
         Some(Shape::Object | Shape::Array) => false,

@@ -240,7 +240,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("session_id", "the session"),
     ("settings", "settings"),
     ("shouldQuery", "false: take the message without a turn"),
-    ("signature", "the vendor's seal on a thought"),
+    ("signature", "the vendor's signature of a thought"),
     ("skills", "skills, by name"),
     ("skip_behaviors", "get_usage: leave behaviours out"),
     ("skip_transcript", "the task is not shown"),

@@ -82,7 +82,7 @@ impl Json {
         self.raw().i64()
     }
 
-    /// The number, if it is one.
+    /// The number, if it is one and not too large for a double.
     pub fn to_f64(&self) -> Option<f64> {
         self.raw().f64()
     }

@@ -31,7 +31,7 @@ pub use number::python_float;
 pub use out::Out;
 pub(crate) use out::escape_json;
 pub(crate) use pointer::Pointers;
-use pointer::pointer_at;
+use pointer::{pointer_at, pointer_of_object};
 pub use raw::{Raw, Shape};
 pub use string::Str;
 pub(crate) use string::next_escape;
@@ -58,7 +58,7 @@ impl Error {
     /// The JSON pointer of what is wrong in `text`, as far as its brackets tell: also that of a member that is not there.
     pub(crate) fn pointer(&self, text: &str) -> Option<String> {
         match self.why {
-            Why::Missing(member) => pointer_at(text, self.at.saturating_sub(1)).map(|object| format!("{object}/{member}")),
+            Why::Missing(member) => pointer_of_object(text, self.at.saturating_sub(1)).map(|object| format!("{object}/{member}")),
             _ => pointer_at(text, self.at),
         }
         .filter(|pointer| !pointer.is_empty())

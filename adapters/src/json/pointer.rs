@@ -9,6 +9,17 @@ pub(crate) fn pointer_at(text: &str, at: usize) -> Option<String> {
     Pointers::new(text).at(at)
 }
 
+/// The JSON pointer of the object of `text` that ends with the byte at offset `end`.
+pub(crate) fn pointer_of_object(text: &str, end: usize) -> Option<String> {
+    let mut pointers = Pointers::new(text);
+    pointers.at(end)?;
+    // Behind the members of an object the innermost level is that object, at its last key.
+    if text.as_bytes().get(end) == Some(&b'}') {
+        pointers.levels.pop();
+    }
+    Some(pointers.pointer())
+}
+
 /// Gives the pointers of several places of one text. Asked for in their order, all of them together take one walk.
 #[derive(Debug)]
 pub(crate) struct Pointers<'a> {
@@ -44,9 +55,10 @@ impl<'a> Pointers<'a> {
             *self = Self::new(self.text);
         }
         self.walk(at);
-        if self.too_deep {
-            return None;
-        }
+        (!self.too_deep).then(|| self.pointer())
+    }
+
+    fn pointer(&self) -> String {
         let mut pointer = String::new();
         for level in &self.levels {
             match level {
@@ -58,7 +70,7 @@ impl<'a> Pointers<'a> {
                 Level::Object { key: None, .. } => {}
             }
         }
-        Some(pointer)
+        pointer
     }
 
     fn walk(&mut self, at: usize) {
@@ -124,6 +136,13 @@ mod tests {
         for needle in ["\"x\"", "hi", "}]}", "x\"", "hi"] {
             assert_eq!(several.at(text.find(needle).unwrap()), pointer_at(text, text.find(needle).unwrap()));
         }
+        let text = r#"{"a":[{},{"b":{"c":1},"d":2}],"e":"}"}"#;
+        let object = |from: &str| pointer_of_object(text, text.rfind(from).unwrap()).unwrap();
+        assert_eq!(
+            (object("},{"), object("},\"d"), object("}],")),
+            ("/a/0".into(), "/a/1/b".into(), "/a/1".into())
+        );
+        assert_eq!(pointer_of_object(text, text.len() - 1), Some(String::new()));
         assert_eq!(pointer_at("noise {", 7), None);
         assert_eq!(pointer_at(&"[".repeat(100_000), 99_999), None);
     }

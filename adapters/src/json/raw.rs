@@ -174,10 +174,11 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// A number as a double.
+    /// A number as a double, if it is not too large for one.
     #[inline]
     pub fn f64(self) -> Option<f64> {
-        matches!(self.shape(), Some(Shape::Number)).then(|| self.text.parse().ok()).flatten()
+        let number = matches!(self.shape(), Some(Shape::Number)).then(|| self.text.parse().ok()).flatten();
+        number.filter(|number: &f64| number.is_finite())
     }
 
     /// The value of the first member named `key`, if this is an object that has one.

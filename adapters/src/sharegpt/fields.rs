@@ -10,7 +10,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("loss", "whether it is learned from (axolotl)"),
     ("rejected", "of the whole: the worse of two answers"),
     ("tools", "of the whole: the tools that could be called, as JSON in a text"),
-    ("videos", "of the whole: the films that stand for `<video>`, by their paths"),
+    ("videos", "of the whole: the videos that stand for `<video>`, by their paths"),
     ("weight", "whether it is learned from, 0 or 1"),
 ];
 

@@ -220,9 +220,10 @@ impl<'a> Chain<'a> {
             ..History::default()
         };
         if self.strange > 0 {
-            history
-                .notes
-                .push(format!("{} lines of the transcript are no JSON and were passed over", self.strange));
+            history.notes.push(match self.strange {
+                1 => "1 line of the transcript is no JSON and was passed over".to_owned(),
+                lines => format!("{lines} lines of the transcript are no JSON and were passed over"),
+            });
         }
         let replies = self.replies();
         let mut results = self.results();

@@ -26,7 +26,7 @@ export type OnDamage = 'throw' | 'warn' | 'ignore' | ((damage: Damage) => unknow
 
 /** How a log is read. */
 export interface Reading {
-  /** What the log is written in (`claude`, `qwen:stream-chunk-json` …); without it, that is found out. */
+  /** What the log is written in (`claude`, `qwen:stream-chunk-json` …); without it, it is detected. */
   from?: string;
   /** `throw` without it. */
   onDamage?: OnDamage;
@@ -36,7 +36,7 @@ export interface Reading {
 export interface Options {
   /** A dialect or one of its formats; `formats({ written: true })` lists them. */
   to: string;
-  /** What the log is written in; without it, that is found out for each session. */
+  /** The dialect of the log; without it, it is detected for each session. */
   from?: string;
   /** Tools get the target's own names and arguments, or keep those of the log. */
   tools?: 'native' | 'verbatim';

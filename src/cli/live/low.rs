@@ -58,17 +58,21 @@ pub enum Command {
 
 const RUN_MORE: &str = "\
 Back ends:
-  demo                                   a small session inside the program: no key, no network
-  replay:FILE                            a recorded log of any dialect answers, prompt by prompt
-  cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
-  acp:COMMAND                            any agent of the Agent Client Protocol answers: `acp:gemini --acp`, `acp:claude-agent-acp`
-  model:openai|anthropic                 the built-in agent answers, with a model behind this API; OPENAI_BASE_URL, OPENAI_API_KEY and
-                                         OPENAI_MODEL (or ANTHROPIC_…) say which
+  demo                    a small session inside the program: no key, no network
+  replay:FILE             a recorded log of any dialect answers, prompt by prompt
+  cli:NAME[=PATH]         another agent's program answers: claude, qwen, cursor, tricode, codex,
+                          gemini or opencode
+  acp:COMMAND             any agent of the Agent Client Protocol answers: `acp:gemini --acp`,
+                          `acp:claude-agent-acp`
+  model:openai|anthropic  the built-in agent answers, with a model behind this API; OPENAI_BASE_URL,
+                          OPENAI_API_KEY and OPENAI_MODEL (or ANTHROPIC_…) say which
 
 Without --backend, a key or an address of such an API in the environment chooses model:…
 
-A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent or tricode does `run --as` that program. Its back end and other
-settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
+A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent, tricode, codex, gemini,
+opencode or acp does `run --as` that program (`agentglot install-shims` makes the links). Its back
+end and other settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are
+those of the program.
 
 Examples:
   agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
@@ -77,7 +81,8 @@ Examples:
 /// `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex, gemini or acp
+    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex, gemini, opencode or
+    /// acp
     #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
     /// Use colours where a terminal shows plain text
@@ -111,7 +116,7 @@ pub enum Sessions {
         /// Its id, enough of the beginning of its id, or the path of its transcript
         #[arg(value_name = "ID|PATH", add = ArgValueCompleter::new(files_and_sessions))]
         id: String,
-        /// In the words of this dialect instead of as text (see `agentglot dialects`)
+        /// As a log of this dialect instead of as text (see `agentglot dialects`)
         #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
         to: Option<Chosen>,
     },
@@ -130,9 +135,9 @@ pub enum Sessions {
 }
 
 const COPY_MORE: &str = "\
-The copy is a new session of the other program: it has an id of its own, lies where that program looks for it, and never takes the
-place of a file. Tools get the names of the target, calls without results get one, thoughts that the target would refuse are left out
-(docs/sessions.md).
+The copy is a new session of the other program: it has an id of its own, lies where that program
+looks for it, and never takes the place of a file. Tools get the target's names, calls that have no
+result get one, and thoughts that the target would refuse are left out (docs/sessions.md).
 
 Exit codes:
   0  everything was understood
@@ -151,7 +156,7 @@ pub struct Copy {
     /// The id of a session of any agent on this machine, enough of its beginning, or a file of any dialect: a log, a store
     #[arg(value_name = "ID|FILE", add = ArgValueCompleter::new(files_and_sessions))]
     pub what: String,
-    /// For whose program: claude, qwen-code, codex, gemini …
+    /// For whose program: claude, qwen-code, codex, gemini or opencode
     #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Written)]
     pub to: Chosen,
     /// Where it is to go on; without it, the folder that the session worked in
@@ -160,7 +165,7 @@ pub struct Copy {
     /// The prompt of a log that does not hold it; may be repeated, turn after turn
     #[arg(long, value_name = "TEXT")]
     pub prompt: Vec<String>,
-    /// What the file is written in; without it, that is found out
+    /// The dialect of the file; without it, it is detected
     #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Option<Chosen>,
     /// Write what does not go over as it was, as JSON lines
@@ -176,7 +181,7 @@ pub struct Copy {
 pub enum Trust {
     /// List the folders that are trusted
     List,
-    /// Trust these folders no longer
+    /// Remove folders from the list
     Remove {
         /// The folders
         #[arg(required = true, value_hint = ValueHint::DirPath)]

@@ -137,7 +137,8 @@ fn replay(path: &Path, pace: Pace, live: &Live) -> Result<Box<dyn Backend>, Fail
     let mut source = Source::open(&input, &console)?;
     let name = input.name();
     let found = source
-        .detect()?
+        .detect()
+        .map_err(Failure::without_from)?
         .ok_or_else(|| Failure::Usage(format!("{name}: there is nothing in it")))?;
     let dialect = found.format.dialect;
     let log = source.read_all()?;

@@ -170,9 +170,10 @@ fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure
     if sessions.len() > 1 {
         let names: Vec<String> = sessions.iter().take(5).map(|id| visible(id).into_owned()).collect();
         return Err(Failure::Usage(format!(
-            "{name} holds {} sessions ({}…); one is copied at a time, from a file of its own",
+            "{name} holds {} sessions ({}{}); one is copied at a time, from a file of its own",
             sessions.len(),
-            names.join(", ")
+            names.join(", "),
+            if sessions.len() > names.len() { " …" } else { "" }
         )));
     }
     Ok(seen)

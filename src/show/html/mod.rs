@@ -308,7 +308,7 @@ impl<'w> HtmlPage<'w> {
 
     fn outcome(&self, page: &mut String, ended: &Ended<'_>) {
         let (word, why) = outcome(ended);
-        let fine = ended.outcome.is_none_or(|outcome| !outcome.is_error);
+        let fine = ended.outcome.is_some_and(|outcome| !outcome.is_error);
         let (mark, class) = if fine { ("✓", "fine") } else { ("✗", "bad") };
         put!(
             page,

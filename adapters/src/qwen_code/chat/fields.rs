@@ -21,7 +21,7 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("sessionId", "the session's id"),
     ("subtype", "what kind of system line, or of message that is not the user's"),
     ("systemPayload", "what a system line says"),
-    ("thoughtSignature", "a thought's seal"),
+    ("thoughtSignature", "a thought's signature"),
     ("timestamp", "when it was"),
     ("toolCallResult", "a result as the program knows it: {callId, status, resultDisplay …}"),
     ("type", "user, assistant, tool_result, system"),

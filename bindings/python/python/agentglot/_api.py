@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
     """Keywords of a conversion, as the options of ``agentglot convert``."""
 
     from_: Optional[str]
-    """What the log is written in (``claude``, ``qwen:stream-chunk-json`` …); without it, that is found out for each session."""
+    """What the log is written in (``claude``, ``qwen:stream-chunk-json`` …); without it, it is detected for each session."""
     tools: Literal["native", "verbatim"]
     """Tools get the target's own names and arguments, or keep those of the log."""
     partial: bool
