@@ -81,6 +81,10 @@ pub struct Serves {
     pub unknown: &'static [&'static str],
     /// Launches that its own lines serve better, a turn a process.
     pub in_lines: fn(&Launch) -> bool,
+    /// Tools of MCP servers are called `SERVER_TOOL`, whatever characters the two have.
+    pub joins_names: bool,
+    /// A text of an MCP tool's result that is JSON is its structured content too, and where that is no object the call has failed.
+    pub wants_objects: bool,
     /// What it says otherwise of a call than others do.
     pub call: fn(Raw<'_>) -> Vec<Member>,
 }

@@ -18,6 +18,8 @@ pub(super) const SERVES: Serves = Serves {
     // Where it loads a session, it begins another file of the same id, which it deletes with the first at its next start; in the minute in which
     // the session began, it writes over the first.
     in_lines: |launch| launch.resume != Resume::New,
+    joins_names: false,
+    wants_objects: true,
     call,
 };
 

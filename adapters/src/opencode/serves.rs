@@ -14,6 +14,8 @@ pub(super) const SERVES: Serves = Serves {
     settings: Some(("OPENCODE_CONFIG_CONTENT", SETTINGS)),
     unknown: &["opencode service failure"],
     in_lines: |_| false,
+    joins_names: true,
+    wants_objects: false,
     call,
 };
 

@@ -39,6 +39,8 @@ pub(super) struct Conversation {
     launch: Launch,
     /// What is known of the program, where it is not any.
     serves: Option<Serves>,
+    /// What the agent calls its MCP servers, where the names of their tools begin with that.
+    servers: Vec<String>,
     /// What is asked, where no session is to be held.
     inquiry: Option<Inquiry>,
     /// What was named so far.
@@ -129,6 +131,10 @@ impl Conversation {
     pub(super) fn new(launch: &Launch, serves: Option<Serves>) -> Self {
         Self {
             launch: launch.clone(),
+            servers: match serves {
+                Some(Serves { joins_names: true, .. }) => words::names(launch),
+                _ => Vec::new(),
+            },
             serves,
             inquiry: None,
             sessions: Vec::new(),
@@ -241,7 +247,13 @@ impl Conversation {
     /// A message about a call as the session is to read it.
     fn reworded<'m>(&self, text: &'m str, call: Option<Raw<'_>>) -> Cow<'m, str> {
         let call = call.filter(|call| call.get("toolCallId").is_some());
-        let said = self.serves.zip(call).map(|(serves, call)| (call, (serves.call)(call)));
+        let said = self.serves.zip(call).map(|(serves, call)| {
+            let mut members = (serves.call)(call);
+            if serves.joins_names {
+                words::part_names(&mut members, &self.servers);
+            }
+            (call, members)
+        });
         match said.filter(|(_, members)| !members.is_empty()) {
             Some((call, members)) => Cow::Owned(words::with_members(text, call, &members)),
             None => Cow::Borrowed(text),

@@ -106,6 +106,8 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
         settings: None,
         unknown: &["never heard of it"],
         in_lines: |_| false,
+        joins_names: true,
+        wants_objects: false,
         call: |said| {
             let name = said.get("title").map(|title| title.as_str().to_owned());
             vec![("name", name), ("rawInput", None)]
@@ -123,6 +125,25 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
             .to_owned()
             + "\n"
     );
+    // Only who knows the servers can tell where the name of one ends.
+    let (mut scene, _) = Scene::new(|launch| {
+        launch.mcp_config = vec![r#"{"mcpServers":{"my.files":{"command":"x"},"my.files_old":{"command":"y"}}}"#.to_owned()];
+    });
+    let (launch, mut exchange) = (scene.talk.launch.clone(), Exchange::default());
+    scene.talk = Conversation::new(&launch, Some(serves));
+    (scene.talk.stage, scene.talk.session) = (Stage::Open, "s-1".to_owned());
+    for (title, name) in [
+        ("my_files_read", "mcp__my_files__read"),
+        ("my_files_old_read_all", "mcp__my_files_old__read_all"),
+        ("my_file", "my_file"),
+    ] {
+        exchange.session.clear();
+        scene
+            .talk
+            .hear(update.replace("\"do\"", &format!("\"{title}\"")).as_bytes(), &mut exchange);
+        let told = String::from_utf8_lossy(&exchange.session);
+        assert!(told.contains(&format!("\"name\":\"{name}\"")), "{told}");
+    }
     let (mut scene, _) = Scene::new(|launch| {
         launch.resume = Resume::Session(UNKNOWN.to_owned());
         launch.system.append = Some(crate::launch::Text::Here("Be brief.".to_owned()));
