@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
@@ -356,6 +357,8 @@ impl Requests {
             // Sooner than the session, which sees only that nobody speaks.
             Wait::Begin => self.timers.start - self.timers.start / 10,
             Wait::Stop => self.timers.control,
+            // If they do not follow the question at once, it is put without them.
+            Wait::Arguments => Duration::from_secs(1),
         };
         since.checked_add(patience)
     }
