@@ -81,6 +81,11 @@ pub struct Serves {
     pub unknown: &'static [&'static str],
     /// Launches that its own lines serve better, a turn a process.
     pub in_lines: fn(&Launch) -> bool,
+    /// Tools of MCP servers are called `SERVER_TOOL`, whatever characters the two have; it asks about a call of them before it says the
+    /// arguments.
+    pub joins_names: bool,
+    /// A text of an MCP tool's result that is JSON is its structured content too, and where that is no object the call has failed.
+    pub wants_objects: bool,
     /// What it says otherwise of a call than others do.
     pub call: fn(Raw<'_>) -> Vec<Member>,
 }
@@ -107,6 +112,8 @@ pub enum Wait {
     Begin,
     /// The end of a turn that the host does not want any more.
     Stop,
+    /// The arguments of a call of which it has asked already.
+    Arguments,
 }
 
 /// What comes of something that was said.

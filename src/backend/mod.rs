@@ -9,6 +9,7 @@ pub mod choice;
 pub mod cli;
 pub mod demo;
 pub mod hooks;
+pub mod inside;
 pub mod older;
 pub mod reach;
 pub mod replay;
@@ -35,6 +36,8 @@ pub enum Said {
     Bytes,
     /// It asks for permission in plain text, which is no line. The answer comes as the response to this question.
     Asks(Box<TypedQuestion>),
+    /// It has a message for a server that lives in the host, which none of its lines says. The answer comes as the response to this question.
+    AsksServer(Box<inside::ServerMessage>),
     /// The turn that runs ends here because a call was not allowed, for this reason.
     Denied(String),
     /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
@@ -149,6 +152,11 @@ pub trait Backend: fmt::Debug {
     /// Adds what it knows of itself to what the host's handshake is answered by.
     fn tell(&self, facts: &mut Facts) {
         let _ = facts;
+    }
+
+    /// The servers inside the host to which it has a way of which its own lines do not tell.
+    fn inside(&self) -> &[inside::Known] {
+        &[]
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own: then it is heard to its end although the host

@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 
 use super::cli::Cli;
+use super::inside::Known;
 use super::requests::Requests;
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
@@ -72,6 +73,10 @@ impl Backend for MaybeOlder {
 
     fn tell(&self, facts: &mut Facts) {
         self.now().tell(facts);
+    }
+
+    fn inside(&self) -> &[Known] {
+        self.now().inside()
     }
 
     fn at_work(&self) -> bool {

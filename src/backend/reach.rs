@@ -176,8 +176,8 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
             Permission => (Passed, "in its own words"),
             ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
             Hook => (Refused, "it has no hooks that a host could serve"),
-            Mcp => (Refused, "it has no way to a server inside the host"),
-            HostMcp => (Emulated, "acknowledged; the program is not told"),
+            Mcp => (Emulated, "in place of the server it starts our program, which passes its messages on"),
+            HostMcp => (Emulated, "passed to the program by the same way"),
         };
     }
     if program.is_some_and(launch::Program::is_one_turn) {

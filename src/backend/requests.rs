@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
+use super::inside::{Inside, Known, next};
 use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
@@ -63,6 +65,8 @@ pub struct Requests {
     /// What it has done by us; none before it wants something.
     workplace: Option<Workplace>,
     means: Means,
+    /// Servers that live in the host.
+    inside: Option<Inside>,
 }
 
 /// Above this many bytes that the program has not taken, it is given no more files and outputs.
@@ -135,6 +139,7 @@ impl Requests {
             timers: Timers::default(),
             models: BTreeMap::new(),
             workplace: None,
+            inside: None,
             means: Means {
                 pass_env: pass.to_vec(),
                 ..Means::default()
@@ -219,6 +224,9 @@ impl Requests {
                 self.host.conduct().amend(request, input.fields, &mut self.launch);
                 let agents = input.fields.iter().find(|field| field.key.is("agents") && !field.value.is_null());
                 self.launch.agents = agents.map(|field| field.value.as_str().to_owned()).or(self.launch.agents.take());
+                let objects = self.behind.traits.serves.is_some_and(|serves| serves.wants_objects);
+                let inside = Inside::instead(request, input.fields, &mut self.launch.mcp_config);
+                self.inside = inside.map(|inside| inside.with_objects(objects));
             }
             self.client = (self.begin)(&self.launch, self.behind);
             match self.start() {
@@ -349,6 +357,8 @@ impl Requests {
             // Sooner than the session, which sees only that nobody speaks.
             Wait::Begin => self.timers.start - self.timers.start / 10,
             Wait::Stop => self.timers.control,
+            // If they do not follow the question at once, it is put without them.
+            Wait::Arguments => Duration::from_secs(1),
         };
         since.checked_add(patience)
     }
@@ -367,6 +377,9 @@ impl Backend for Requests {
     fn input(&mut self, input: &Input<'_>) -> bool {
         if !self.awake(input) {
             return false;
+        }
+        if self.inside.as_mut().is_some_and(|inside| inside.told(input)) {
+            return true;
         }
         match input.kind {
             InputKind::Request(request) if reach(Control::of_host(request.kind), self.host, Behind::Program(self.dialect)).0 != Reach::Passed => {
@@ -404,6 +417,10 @@ impl Backend for Requests {
         reach(Control::ChangedArguments, self.host, Behind::Program(self.dialect)).0 == Reach::Passed
     }
 
+    fn inside(&self) -> &[Known] {
+        self.inside.as_ref().map_or(&[], Inside::servers)
+    }
+
     fn queued(&self) -> usize {
         self.client.queued() + self.child.as_ref().map_or(0, Child::queued)
     }
@@ -414,7 +431,8 @@ impl Backend for Requests {
 
     async fn read(&mut self, into: &mut Vec<u8>) -> Said {
         loop {
-            if !self.said.is_empty() {
+            let held = self.inside.as_ref().and_then(Inside::due).filter(|_| self.child.is_some());
+            if !self.said.is_empty() && held.is_none() {
                 into.append(&mut self.said);
                 return Said::Bytes;
             }
@@ -428,7 +446,7 @@ impl Backend for Requests {
                 return std::future::pending().await;
             };
             let due = self.due();
-            let workplace = &mut self.workplace;
+            let (workplace, inside) = (&mut self.workplace, &mut self.inside);
             let done = async {
                 match workplace {
                     Some(workplace) => workplace.next().await,
@@ -441,6 +459,8 @@ impl Backend for Requests {
                     self.converse(|client, exchange| client.done(number, done, exchange));
                     continue;
                 }
+                message = next(inside) => return Said::AsksServer(Box::new(message)),
+                () = sleep_until(held.unwrap_or_else(Instant::now)), if held.is_some() => continue,
                 read = child.read(&mut self.room) => read.unwrap_or(0),
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                     self.converse(|client, exchange| client.late(exchange));

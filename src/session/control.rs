@@ -12,6 +12,7 @@ use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::tools::Translate;
 use crate::agent::control_requests::{NOBODY, UNSEEN};
 use crate::backend::Backend;
+use crate::backend::inside::OURS;
 
 /// What the host was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,7 +176,8 @@ impl Session {
 
     /// Takes all open questions back: the host need not answer any more.
     pub(super) fn take_back(&mut self) {
-        for asked in self.asked.drain() {
+        // What a server inside the host is asked belongs to no turn.
+        for asked in self.asked.drain_if(|asked| !asked.id.starts_with(OURS)) {
             if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));

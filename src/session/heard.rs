@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::control::{allow_unseen, refuse, seen_by_host};
 use super::turn::Turn;
-use super::{Session, typed};
+use super::{Session, inside, typed};
 use crate::adapters::raw::event::Session as SessionFacts;
 use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Outcome, Prompt, PromptSource, Request, Response, Withdraw};
 use crate::adapters::raw::json::{Raw, Str};
@@ -14,6 +14,22 @@ use crate::backend::Backend;
 impl Session {
     /// Takes an event of the back end.
     pub(super) fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
+        if let Kind::Session(session) = event.kind
+            && !backend.inside().is_empty()
+        {
+            let (tools, servers) = inside::facts(session, backend.inside());
+            let session = SessionFacts {
+                tools: Some(Raw::trusted(&tools)),
+                mcp_servers: Some(Raw::trusted(&servers)),
+                ..*session
+            };
+            let kind = Kind::Session(&session);
+            return self.told(&Event { kind, ..*event }, now, backend);
+        }
+        self.told(event, now, backend);
+    }
+
+    fn told(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
         if let Some(plain) = &mut self.plain {
             plain.hear(event);
         }

@@ -9,6 +9,7 @@ mod control;
 mod heard;
 mod host;
 mod input;
+mod inside;
 mod pending;
 mod plain;
 mod policy;

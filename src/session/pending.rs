@@ -79,6 +79,11 @@ impl<T> Pending<T> {
         self.waiting.extract_if(.., |waiting| waiting.until <= now).collect()
     }
 
+    /// Takes those of which this holds.
+    pub(super) fn drain_if(&mut self, mut holds: impl FnMut(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
+        self.waiting.extract_if(.., |waiting| holds(waiting)).collect()
+    }
+
     /// Takes all.
     pub(super) fn drain(&mut self) -> Vec<Waiting<T>> {
         std::mem::take(&mut self.waiting)

@@ -398,6 +398,7 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
             ears.keep(Who::Agent, &question.text);
             session.asks(&question, now, backend);
         }
+        Said::AsksServer(message) => session.asks_server(&message, now, backend),
         Said::Denied(why) => session.end_turns(OutcomeKind::Failed(Place::Tool), &why, false, now),
         Said::Ended(_) if ended => {}
         Said::Ended(why) | Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),

@@ -109,6 +109,8 @@ mod run_faults;
 mod run_gemini;
 #[cfg(unix)]
 mod run_host;
+#[cfg(target_os = "linux")]
+mod run_inside;
 #[cfg(unix)]
 mod run_launch;
 #[cfg(unix)]

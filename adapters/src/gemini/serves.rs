@@ -1,10 +1,10 @@
 //! Gemini CLI as an agent of the Agent Client Protocol (`gemini --acp`): what it says there of a call otherwise than others do. It says neither tool
 //! nor arguments, but shows what they come to.
 
-use super::tools::report;
+use super::tools::{mcp, report};
 use crate::client::{Member, Serves};
 use crate::codec::Dialect;
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Shape, Str, on_one_line};
 use crate::launch::{Means, Resume};
 
 pub(super) const SERVES: Serves = Serves {
@@ -18,6 +18,8 @@ pub(super) const SERVES: Serves = Serves {
     // Where it loads a session, it begins another file of the same id, which it deletes with the first at its next start; in the minute in which
     // the session began, it writes over the first.
     in_lines: |launch| launch.resume != Resume::New,
+    joins_names: false,
+    wants_objects: true,
     call,
 };
 
@@ -61,6 +63,13 @@ fn call(said: Raw<'_>) -> Vec<Member> {
         }
         "read_file" if place.is_some() => Some(format!("{{\"file_path\":{}}}", value(place, "path"))),
         "list_directory" if place.is_some() => Some(format!("{{\"dir_path\":{}}}", value(place, "path"))),
+        // A question shows the arguments of a server's tool.
+        _ if mcp(Str::trusted(tool)).is_some() && text("status").is_some_and(|status| status.is("pending")) => {
+            let shown = content().find_map(|part| part.get("content")?.get("text")?.string());
+            let shown = shown.map(|shown| shown.unescape().into_owned());
+            let shown = shown.filter(|shown| Raw::trusted(shown).check().is_ok() && Raw::trusted(shown).shape() == Some(Shape::Object));
+            shown.map(|shown| on_one_line(&shown).into_owned())
+        }
         _ => None,
     };
     members.extend(input.map(|input| ("rawInput", Some(input))));
@@ -106,6 +115,22 @@ mod tests {
             assert_eq!(has(&members, "name"), Some(format!("\"{tool}\"")));
             assert_eq!(has(&members, "rawInput").as_deref(), Some(input));
             assert_eq!(has(&members, "status"), None);
+        }
+    }
+
+    #[test]
+    fn a_question_about_a_tool_of_a_server_shows_its_arguments() {
+        for (tool, status, shown, input) in [
+            ("mcp_calc_add", "pending", r#"{\"a\":[1,\"x\"]}"#, Some(r#"{"a":[1,"x"]}"#)),
+            ("mcp_calc_add", "pending", "as it likes", None),
+            ("mcp_calc_add", "completed", r#"{\"sum\":1}"#, None),
+            ("web_fetch", "pending", r#"{\"a\":1}"#, None),
+        ] {
+            let content = format!(r#"[{{"type":"content","content":{{"type":"text","text":"{shown}"}}}}]"#);
+            let members = said(&format!(
+                r#"{{"toolCallId":"{tool}__{tool}_1_0","status":"{status}","title":"add (calc MCP Server)","content":{content},"kind":"other"}}"#
+            ));
+            assert_eq!(has(&members, "rawInput").as_deref(), input, "{tool} {status} {shown}");
         }
     }
 

@@ -14,22 +14,25 @@ pub(super) const SERVES: Serves = Serves {
     settings: Some(("OPENCODE_CONFIG_CONTENT", SETTINGS)),
     unknown: &["opencode service failure"],
     in_lines: |_| false,
+    joins_names: true,
+    wants_objects: false,
     call,
 };
 
 /// By itself it asks about little. Whatever the mode is, the host's side answers. What a subagent asks never reaches the protocol, and is
-/// waited for without end: only those are started that ask nothing ([`SETTINGS`]).
+/// waited for without end: only those are started that ask nothing ([`SETTINGS`]). Tools of servers have a `_` in their names; of its own
+/// tools those do that begin and end a plan, which are not there by themselves.
 const ASKS: &str = concat!(
-    r#"{"edit":"ask","bash":"ask","webfetch":"ask","websearch":"ask","codesearch":"ask","external_directory":"ask","doom_loop":"ask","#,
+    r#"{"*_*":"ask","plan_enter":"deny","plan_exit":"deny","edit":"ask","bash":"ask","webfetch":"ask","websearch":"ask","codesearch":"ask","external_directory":"ask","doom_loop":"ask","#,
     r#""task":{"*":"deny","general":"allow","explore":"allow"}}"#
 );
 
 /// A turn goes on when a call was not allowed. Subagents read.
 const SETTINGS: &str = concat!(
     r#"{"experimental":{"continue_loop_on_deny":true},"agent":{"general":{"permission":"#,
-    r#"{"edit":"deny","bash":"deny","webfetch":"deny","websearch":"deny","codesearch":"deny","external_directory":"deny","doom_loop":"deny","task":"deny"}},"#,
+    r#"{"*_*":"deny","edit":"deny","bash":"deny","webfetch":"deny","websearch":"deny","codesearch":"deny","external_directory":"deny","doom_loop":"deny","task":"deny"}},"#,
     r#""explore":{"permission":"#,
-    r#"{"edit":"deny","bash":"deny","webfetch":"deny","websearch":"deny","codesearch":"deny","external_directory":"deny","doom_loop":"deny","task":"deny"}}}}"#
+    r#"{"*_*":"deny","edit":"deny","bash":"deny","webfetch":"deny","websearch":"deny","codesearch":"deny","external_directory":"deny","doom_loop":"deny","task":"deny"}}}}"#
 );
 
 fn call(said: Raw<'_>) -> Vec<Member> {

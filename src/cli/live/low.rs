@@ -54,6 +54,14 @@ pub enum Command {
         /// The session's socket
         socket: PathBuf,
     },
+    /// Pass what a program says to a server inside the host to the session
+    #[command(name = crate::backend::inside::RELAY, hide = true)]
+    ServerRelay {
+        /// The session's socket
+        socket: PathBuf,
+        /// The server
+        server: String,
+    },
 }
 
 const RUN_MORE: &str = "\

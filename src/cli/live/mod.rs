@@ -10,6 +10,7 @@ pub(crate) use shim::names as links;
 pub(super) use shim::spelled_out;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use agentglot_adapters::raw::codec::Dialect;
 use clap::{CommandFactory, FromArgMatches};
@@ -66,14 +67,17 @@ pub(super) fn run(command: Command) -> u8 {
         Command::Trust { what, folders } => command::trust::run(&high::trust(what, folders)),
         Command::Doctor { json, probe } => command::doctor::run(json, probe),
         Command::InstallShims { dir } => command::install_shims::run(&dir),
-        Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
-            .map(|()| Status::Clean)
-            .map_err(|error| Failure::Read {
-                name: socket.display().to_string(),
-                error,
-            }),
+        Command::HookRelay { socket } => relayed(&socket, crate::backend::hooks::relay(&socket)),
+        Command::ServerRelay { socket, server } => relayed(&socket, crate::backend::inside::relay(&socket, &server)),
     };
     done.unwrap_or_else(|failure| told(&failure)).code()
+}
+
+fn relayed(socket: &Path, done: std::io::Result<()>) -> Result<Status, Failure> {
+    done.map(|()| Status::Clean).map_err(|error| Failure::Read {
+        name: socket.display().to_string(),
+        error,
+    })
 }
 
 /// `run`: the command line once more, with the files below it.

@@ -74,6 +74,12 @@ pub(super) fn harmless(name: &str) -> bool {
 }
 
 impl Grants {
+    /// Whether this is a call of a server's tool, and what it is given was not said yet.
+    pub(super) fn lacks_arguments(&self, call: &str) -> bool {
+        let known = self.calls.get(call);
+        known.is_some_and(|call| call.name.starts_with("mcp__") && call.input.is_empty())
+    }
+
     /// The agent speaks of a call.
     pub(super) fn hear(&mut self, said: Raw<'_>) {
         let text = |name: &str| said.get(name).and_then(Raw::string);

@@ -39,6 +39,8 @@ pub(super) struct Conversation {
     launch: Launch,
     /// What is known of the program, where it is not any.
     serves: Option<Serves>,
+    /// What the agent calls its MCP servers, where the names of their tools begin with that.
+    servers: Vec<String>,
     /// What is asked, where no session is to be held.
     inquiry: Option<Inquiry>,
     /// What was named so far.
@@ -54,6 +56,8 @@ pub(super) struct Conversation {
     asked: BTreeMap<u64, Asked>,
     /// What the agent has asked and the host has not answered.
     questions: Vec<Question>,
+    /// Of these, those that the session is not told yet, by the calls whose arguments are waited for.
+    held: Vec<(String, String)>,
     /// What it wants done by us.
     deeds: Deeds,
     /// Prompts that the agent was not told yet.
@@ -129,6 +133,10 @@ impl Conversation {
     pub(super) fn new(launch: &Launch, serves: Option<Serves>) -> Self {
         Self {
             launch: launch.clone(),
+            servers: match serves {
+                Some(Serves { joins_names: true, .. }) => words::names(launch),
+                _ => Vec::new(),
+            },
             serves,
             inquiry: None,
             sessions: Vec::new(),
@@ -138,6 +146,7 @@ impl Conversation {
             requests: 0,
             asked: BTreeMap::new(),
             questions: Vec::new(),
+            held: Vec::new(),
             deeds: Deeds::default(),
             mode: launch.permission_or_default(),
             waiting: VecDeque::new(),
@@ -241,7 +250,13 @@ impl Conversation {
     /// A message about a call as the session is to read it.
     fn reworded<'m>(&self, text: &'m str, call: Option<Raw<'_>>) -> Cow<'m, str> {
         let call = call.filter(|call| call.get("toolCallId").is_some());
-        let said = self.serves.zip(call).map(|(serves, call)| (call, (serves.call)(call)));
+        let said = self.serves.zip(call).map(|(serves, call)| {
+            let mut members = (serves.call)(call);
+            if serves.joins_names {
+                words::part_names(&mut members, &self.servers);
+            }
+            (call, members)
+        });
         match said.filter(|(_, members)| !members.is_empty()) {
             Some((call, members)) => Cow::Owned(words::with_members(text, call, &members)),
             None => Cow::Borrowed(text),
@@ -275,6 +290,7 @@ impl Conversation {
             }
         }
         tell(Dir::Agents, &self.reworded(text, update), exchange);
+        self.ask_held(false, exchange);
     }
 
     /// An agent that plans no longer, whatever brought it there, asks; what goes further only the host can want.
@@ -388,12 +404,16 @@ impl Client for Conversation {
     fn waits(&self) -> Option<Wait> {
         match self.stage {
             Stage::Begins | Stage::Set => Some(Wait::Begin),
-            Stage::Open => (self.stops && self.running.is_some()).then_some(Wait::Stop),
+            Stage::Open if self.stops && self.running.is_some() => Some(Wait::Stop),
+            Stage::Open => (!self.held.is_empty()).then_some(Wait::Arguments),
             Stage::Over => None,
         }
     }
 
     fn late(&mut self, exchange: &mut Exchange) {
+        if self.waits() == Some(Wait::Arguments) {
+            return self.ask_held(true, exchange);
+        }
         let why = match self.stage {
             Stage::Open => "the agent does not end the turn that its host has stopped",
             _ => "the agent does not answer: no session has begun. Is it one that speaks the Agent Client Protocol?",

@@ -96,8 +96,22 @@ impl Conversation {
             tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&told)), exchange);
             return say(&rpc::answer(&question.id, &question.result(true)), exchange);
         }
-        tell(Dir::Agents, &self.reworded(text, call), exchange);
+        let told = self.reworded(text, call).into_owned();
+        let late = self.serves.is_some_and(|serves| serves.joins_names) && self.deeds.grants.lacks_arguments(&question.call);
+        if late {
+            self.held.push((question.call.clone(), told));
+        } else {
+            tell(Dir::Agents, &told, exchange);
+        }
         self.questions.push(question);
+    }
+
+    /// Tells the session questions that waited for arguments which are known by now; all of them if nothing is waited for any more.
+    pub(super) fn ask_held(&mut self, all: bool, exchange: &mut Exchange) {
+        let grants = &self.deeds.grants;
+        for (_, text) in self.held.extract_if(.., |(call, _)| all || !grants.lacks_arguments(call)) {
+            tell(Dir::Agents, &text, exchange);
+        }
     }
 
     /// The host answers a question. Returns whether it is one of the agent's, or one about what the agent wants done.
@@ -130,7 +144,9 @@ impl Conversation {
     /// The agent takes a request back.
     pub(super) fn taken_back(&mut self, text: &str, id: &str, exchange: &mut Exchange) {
         if let Some(at) = self.questions.iter().position(|question| question.id == id) {
-            say(&rpc::error(&self.questions.remove(at).id, -32800, "Request cancelled"), exchange);
+            let question = self.questions.remove(at);
+            self.held.retain(|(call, _)| *call != question.call);
+            say(&rpc::error(&question.id, -32800, "Request cancelled"), exchange);
             return tell(Dir::Agents, text, exchange);
         }
         if let Some(question) = self.deeds.cancel(id, exchange) {
@@ -142,6 +158,7 @@ impl Conversation {
 
     /// The host wants the turn to end: nobody is asked any more.
     pub(super) fn cancel_questions(&mut self, exchange: &mut Exchange) {
+        self.held.clear();
         for question in std::mem::take(&mut self.questions) {
             reply(&rpc::answer(&question.id, CANCELLED), exchange);
         }
@@ -150,6 +167,7 @@ impl Conversation {
 
     /// The turn is over: no answer of the host's counts any more.
     pub(super) fn forget_questions(&mut self, exchange: &mut Exchange) {
+        self.held.clear();
         for question in std::mem::take(&mut self.questions) {
             say(&rpc::answer(&question.id, CANCELLED), exchange);
         }

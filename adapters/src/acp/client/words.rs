@@ -55,6 +55,40 @@ pub(super) fn with_members(text: &str, part: Raw<'_>, members: &[Member]) -> Str
     [&text[..at], &whole, &text[at + part.as_str().len()..]].concat()
 }
 
+/// A tool of one of these servers, where the agent joins the two names, by the name that says which is which.
+pub(super) fn part_names(members: &mut [Member], servers: &[String]) {
+    for (_, name) in members.iter_mut().filter(|(member, _)| *member == "name") {
+        let Some(joined) = name.as_deref().and_then(|name| name.strip_prefix('"')) else {
+            continue;
+        };
+        let known = servers
+            .iter()
+            .filter_map(|server| Some((server, joined.strip_prefix(server.as_str())?.strip_prefix('_')?)));
+        // A server may be called as another one and a tool of its.
+        if let Some((server, tool)) = known.max_by_key(|(server, _)| server.len()) {
+            *name = Some(format!("\"mcp__{server}__{tool}"));
+        }
+    }
+}
+
+/// The names of a launch's MCP servers, with the characters replaced that no tool may have.
+pub(super) fn names(launch: &Launch) -> Vec<String> {
+    let configs: Vec<&str> = launch.mcp_config.iter().map(String::as_str).collect();
+    let merged = merged_servers(&configs, ServerWords::Type, ServerWords::Type).map(|(merged, _)| merged);
+    let all = Raw::trusted(merged.as_deref().unwrap_or("{}")).get("mcpServers");
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || "_-".contains(letter) {
+            letter
+        } else {
+            '_'
+        }
+    };
+    all.into_iter()
+        .flat_map(Raw::members)
+        .map(|(name, _)| name.unescape().chars().map(plain).collect())
+        .collect()
+}
+
 /// A call that a question is about, as the agent would say it without asking.
 pub(super) fn update(session: &str, call: Raw<'_>) -> String {
     let told = with_members(call.as_str(), call, &[("sessionUpdate", Some("\"tool_call_update\"".to_owned()))]);

@@ -177,7 +177,7 @@ fn fetch(said: Str<'_>) -> Args<'_> {
 }
 
 /// `mcp_SERVER_TOOL`: names of servers hold no `_`, as the program's documentation demands, for nobody could tell where they end.
-pub(super) fn mcp(name: Str<'_>) -> Option<(Str<'_>, Str<'_>)> {
+pub(in super::super) fn mcp(name: Str<'_>) -> Option<(Str<'_>, Str<'_>)> {
     let (server, tool) = name.as_escaped().strip_prefix("mcp_")?.split_once('_')?;
     let sound = !server.is_empty() && !tool.is_empty() && !name.has_escapes();
     sound.then(|| (Str::trusted(server), Str::trusted(tool)))

@@ -3,6 +3,7 @@
 mod args;
 mod read_result;
 
+pub(super) use args::mcp;
 pub(super) use read_result::report;
 
 use crate::event::{DetailShape, ToolKind, ToolResult};
@@ -51,7 +52,7 @@ pub(crate) static TOOLS: Tools = Tools {
         keeps_end: false,
         silence: "",
     },
-    mcp: args::mcp,
+    mcp,
     // Results are texts, of which only these two are others than in the source.
     reshapes: |kind| matches!(kind, ToolKind::Read | ToolKind::Shell),
     texts: Texts {
@@ -72,7 +73,7 @@ pub(crate) static DETAIL: DetailReader = DetailReader {
 
 /// Tools of MCP servers begin with `mcp_`.
 fn kind(name: &str) -> ToolKind {
-    if args::mcp(Str::trusted(name)).is_some() {
+    if mcp(Str::trusted(name)).is_some() {
         return ToolKind::Mcp;
     }
     NAMES.1(name)

@@ -106,6 +106,8 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
         settings: None,
         unknown: &["never heard of it"],
         in_lines: |_| false,
+        joins_names: true,
+        wants_objects: false,
         call: |said| {
             let name = said.get("title").map(|title| title.as_str().to_owned());
             vec![("name", name), ("rawInput", None)]
@@ -123,6 +125,25 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
             .to_owned()
             + "\n"
     );
+    // Only who knows the servers can tell where the name of one ends.
+    let (mut scene, _) = Scene::new(|launch| {
+        launch.mcp_config = vec![r#"{"mcpServers":{"my.files":{"command":"x"},"my.files_old":{"command":"y"}}}"#.to_owned()];
+    });
+    let (launch, mut exchange) = (scene.talk.launch.clone(), Exchange::default());
+    scene.talk = Conversation::new(&launch, Some(serves));
+    (scene.talk.stage, scene.talk.session) = (Stage::Open, "s-1".to_owned());
+    for (title, name) in [
+        ("my_files_read", "mcp__my_files__read"),
+        ("my_files_old_read_all", "mcp__my_files_old__read_all"),
+        ("my_file", "my_file"),
+    ] {
+        exchange.session.clear();
+        scene
+            .talk
+            .hear(update.replace("\"do\"", &format!("\"{title}\"")).as_bytes(), &mut exchange);
+        let told = String::from_utf8_lossy(&exchange.session);
+        assert!(told.contains(&format!("\"name\":\"{name}\"")), "{told}");
+    }
     let (mut scene, _) = Scene::new(|launch| {
         launch.resume = Resume::Session(UNKNOWN.to_owned());
         launch.system.append = Some(crate::launch::Text::Here("Be brief.".to_owned()));
@@ -133,4 +154,72 @@ fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
     assert!(scene.notes.iter().any(|note| note.contains("`system`")), "{:?}", scene.notes);
     scene.refuses(1, -32603, "Never heard of it");
     assert!(scene.over.unwrap().contains("No conversation found"));
+}
+
+/// A program asks about a call of a server's tool before it says what the call is given.
+#[test]
+fn a_question_waits_for_the_arguments_of_its_call() {
+    const CALL: &str = r#"{"sessionUpdate":"tool_call","toolCallId":"c-9","title":"files_read","status":"pending"}"#;
+    const RUNS: &str = r#"{"sessionUpdate":"tool_call_update","toolCallId":"c-9","status":"in_progress","rawInput":{"a":1}}"#;
+    const ASKS: &str = r#"{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-9","title":"files_read","status":"pending"},"options":[{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]}}"#;
+    let serves = Serves {
+        protocol: Dialect::Acp,
+        child: &[],
+        flags: &[],
+        variables: &[],
+        settings: None,
+        unknown: &[],
+        in_lines: |_| false,
+        joins_names: true,
+        wants_objects: false,
+        call: |said| match said.get("sessionUpdate").and_then(Raw::string) {
+            Some(update) if update.is("tool_call") => vec![("name", said.get("title").map(|title| title.as_str().to_owned()))],
+            _ => Vec::new(),
+        },
+    };
+    let begin = || {
+        let mut scene = Scene::open();
+        scene.talk.serves = Some(serves);
+        scene.talk.servers = vec!["files".to_owned()];
+        scene.prompts("x");
+        scene.updates(CALL);
+        scene
+    };
+    let hears = |scene: &mut Scene, line: &str| {
+        let mut exchange = Exchange::default();
+        scene.talk.hear(line.as_bytes(), &mut exchange);
+        String::from_utf8(exchange.session).unwrap()
+    };
+    let update = |update: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-1","update":{update}}}}}"#);
+    let asks = "session/request_permission";
+    let mut scene = begin();
+    assert_eq!(hears(&mut scene, ASKS), "");
+    assert_eq!(scene.talk.waits(), Some(Wait::Arguments));
+    let told = hears(&mut scene, &update(RUNS));
+    let lines: Vec<_> = told.lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("rawInput") && lines[1].contains(asks), "{told}");
+    assert_eq!(scene.talk.waits(), None);
+    // They do not come: it is asked all the same, once.
+    let mut scene = begin();
+    hears(&mut scene, ASKS);
+    let mut exchange = Exchange::default();
+    scene.talk.late(&mut exchange);
+    assert!(String::from_utf8(exchange.session).unwrap().contains(asks));
+    assert_eq!(exchange.over, None);
+    assert!(!hears(&mut scene, &update(RUNS)).contains(asks));
+    // It is taken back, or the turn is stopped: it is not asked.
+    for stop in [
+        r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#,
+    ] {
+        let mut scene = begin();
+        hears(&mut scene, ASKS);
+        hears(&mut scene, stop);
+        assert_eq!(scene.talk.waits(), None, "{stop}");
+        assert!(!hears(&mut scene, &update(RUNS)).contains(asks), "{stop}");
+    }
+    // Where the arguments were said before, nothing waits.
+    let mut scene = begin();
+    hears(&mut scene, &update(RUNS));
+    assert!(hears(&mut scene, ASKS).contains(asks));
 }
