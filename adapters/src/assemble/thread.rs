@@ -180,7 +180,7 @@ impl Thread {
         };
         let block = &mut self.blocks[at];
         block.grow(delta.piece);
-        if let (Piece::Input(text), BlockKind::Call) = (delta.piece, block.kind) {
+        if let Piece::Input(text) = delta.piece {
             // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
             desk.down.out.hold(&mut block.kept, text.as_escaped());
             desk.down.out.carried();
@@ -197,7 +197,7 @@ impl Thread {
                 });
             }
         } else {
-            if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) | Piece::Input(text) = delta.piece {
+            if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) = delta.piece {
                 desk.down.out.hold(&mut block.kept, text.as_escaped());
             }
             desk.down.out.merged("deltas of a block that goes over whole");
