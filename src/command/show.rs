@@ -124,6 +124,8 @@ fn put(show: &Show, log: Joined<'_>) -> Result<Status, Failure> {
     ended.map_err(failed)?;
     if shown.empty {
         Console::plain().say(&format!("{name}: empty, there is nothing to show"));
+    } else if let Some(turn) = show.pick.turn.filter(|turn| !(1..=shown.turns).contains(turn)) {
+        Console::plain().say(&format!("{name}: there is no turn {turn}; the last one is {}", shown.turns));
     }
     match shown.stopped {
         Some(error) => Err(Failure::of_log(&name, error)),

@@ -72,6 +72,8 @@ pub struct Shown {
     pub stopped: Option<agentglot_adapters::Error>,
     /// There was nothing in it.
     pub empty: bool,
+    /// The number of its last turn.
+    pub turns: u64,
 }
 
 /// Shows a log on a page.
@@ -87,7 +89,10 @@ pub fn show(mut turns: Joined<'_>, pick: &Pick, page: &mut dyn Page) -> io::Resu
     while let Some(step) = turns.step() {
         shown.empty = false;
         match step {
-            Ok(Some(turn)) => walk.turn(turn, page)?,
+            Ok(Some(turn)) => {
+                shown.turns = shown.turns.max(turn.number);
+                walk.turn(turn, page)?;
+            }
             Ok(None) => {
                 if let Some(turn) = turns.going_on() {
                     walk.going_on(turn, page)?;

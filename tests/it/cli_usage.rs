@@ -331,6 +331,11 @@ fn what_is_not_there_empty_or_of_no_dialect_is_told_in_words_that_help() {
         "{}",
         ran.err
     );
+    let one = scratch.file("one.jsonl", log("s-1", "Hi."));
+    let ran = run(["show", "--turn", "9", arg(&one)]);
+    assert!(ran.code == 0 && ran.err.contains("there is no turn 9; the last one is 1"), "{}", ran.err);
+    let ran = run(["show", "--turn", "1", arg(&one)]);
+    assert!(ran.code == 0 && !ran.out.is_empty() && ran.err.is_empty(), "{}", ran.err);
     let ran = run(["show", arg(&scratch.path(""))]);
     assert!(ran.code == 3 && ran.err.contains("`agentglot view` shows"), "{}", ran.err);
     let plain = scratch.file("plain.jsonl", "Some words.\n");
