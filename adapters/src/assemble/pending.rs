@@ -131,12 +131,14 @@ impl Pending {
 
     /// The whole of such a block, with the arguments that have come.
     pub(super) fn whole_raw(&self) -> Cow<'_, str> {
-        let input = Str::trusted(&self.body).unescape();
-        let begun = Raw::trusted(&self.name);
-        if self.ends.is_empty() || !is_one_value(&input) {
+        if self.ends.is_empty() {
             return Cow::Borrowed(&self.name);
         }
-        let members = begun.members().filter(|(key, _)| !key.is("input"));
+        let input = Str::trusted(&self.body).unescape();
+        if !is_one_value(&input) {
+            return Cow::Borrowed(&self.name);
+        }
+        let members = Raw::trusted(&self.name).members().filter(|(key, _)| !key.is("input"));
         let members = members.map(|(key, value)| format!("\"{}\":{},", key.as_escaped(), value.as_str()));
         Cow::Owned(format!("{{{}\"input\":{}}}", members.collect::<String>(), on_one_line(&input)))
     }

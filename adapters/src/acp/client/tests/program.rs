@@ -96,22 +96,28 @@ fn what_an_agent_says_of_a_change_is_no_turn() {
 }
 
 /// A program of which more is known than of any agent.
+const PROGRAM: Serves = Serves {
+    protocol: Dialect::Acp,
+    child: &[],
+    flags: &[],
+    variables: &[],
+    settings: None,
+    unknown: &[],
+    in_lines: |_| false,
+    joins_names: true,
+    wants_objects: false,
+    call: |_| Vec::new(),
+};
+
 #[test]
 fn what_a_program_says_otherwise_of_a_call_is_told_as_others_say_it() {
     let serves = Serves {
-        protocol: Dialect::Acp,
-        child: &[],
-        flags: &[],
-        variables: &[],
-        settings: None,
         unknown: &["never heard of it"],
-        in_lines: |_| false,
-        joins_names: true,
-        wants_objects: false,
         call: |said| {
             let name = said.get("title").map(|title| title.as_str().to_owned());
             vec![("name", name), ("rawInput", None)]
         },
+        ..PROGRAM
     };
     let mut scene = Scene::open();
     scene.talk.serves = Some(serves);
@@ -163,19 +169,11 @@ fn a_question_waits_for_the_arguments_of_its_call() {
     const RUNS: &str = r#"{"sessionUpdate":"tool_call_update","toolCallId":"c-9","status":"in_progress","rawInput":{"a":1}}"#;
     const ASKS: &str = r#"{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-9","title":"files_read","status":"pending"},"options":[{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]}}"#;
     let serves = Serves {
-        protocol: Dialect::Acp,
-        child: &[],
-        flags: &[],
-        variables: &[],
-        settings: None,
-        unknown: &[],
-        in_lines: |_| false,
-        joins_names: true,
-        wants_objects: false,
         call: |said| match said.get("sessionUpdate").and_then(Raw::string) {
             Some(update) if update.is("tool_call") => vec![("name", said.get("title").map(|title| title.as_str().to_owned()))],
             _ => Vec::new(),
         },
+        ..PROGRAM
     };
     let begin = || {
         let mut scene = Scene::open();
