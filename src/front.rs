@@ -208,7 +208,7 @@ impl Server<'_> {
     /// Hears a line of the host's, and goes on.
     fn hear(&mut self, line: Line<'_>, stdout: &mut live::Output) -> bool {
         match line {
-            Line::Whole(line) => self.deal(|front, actions| front.hear(line, actions), stdout),
+            Line::Whole { bytes: line, .. } => self.deal(|front, actions| front.hear(line, actions), stdout),
             Line::Oversize { bytes, start, .. } => {
                 let why = format!("the line has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
                 Console::plain().say(&why);

@@ -4,6 +4,7 @@ mod list;
 mod want;
 
 use std::fmt;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use bumpalo::Bump;
@@ -225,9 +226,20 @@ pub struct Cx<'a> {
     pub arena: &'a Bump,
     /// Sees which parts are structure, when a ledger is kept.
     pub trace: Option<&'a Trace>,
+    /// The line, where it is long and may be kept instead of copying what stands in it.
+    pub line: Option<&'a Rc<Vec<u8>>>,
 }
 
 impl<'a> Cx<'a> {
+    /// Nobody keeps a ledger.
+    pub const fn new(arena: &'a Bump) -> Self {
+        Self {
+            arena,
+            trace: None,
+            line: None,
+        }
+    }
+
     /// Tells the ledger that a part was understood as structure: `type`, `subtype`, `role`, an index. It counts as carried
     /// exactly when something of the line is.
     #[inline(always)]

@@ -60,10 +60,8 @@ pub(crate) fn begins_another(dialect: Dialect, text: &str, in_turn: bool) -> Opt
         return None;
     }
     let mut first = First::default();
-    let cx = Cx {
-        arena: &Bump::new(),
-        trace: None,
-    };
+    let arena = Bump::new();
+    let cx = Cx::new(&arena);
     Decoder::new(found.format).line(text, &cx, &mut first).ok()?;
     first.0.then_some(found)
 }
@@ -138,10 +136,8 @@ mod tests {
                     let joined = joined.map(|(first, then)| format!("{},{}", first.trim_end().trim_end_matches('}'), &then[1..]));
                     for text in std::iter::once(line.clone()).chain(joined.filter(|_| n % 8 == 0)) {
                         let mut says = Own::default();
-                        let cx = Cx {
-                            arena: &Bump::new(),
-                            trace: None,
-                        };
+                        let arena = Bump::new();
+                        let cx = Cx::new(&arena);
                         let _ = Decoder::new(format).line(&text, &cx, &mut says);
                         if !says.0 {
                             others += 1;

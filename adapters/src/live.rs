@@ -243,10 +243,7 @@ impl Speaker {
         let mut down = Down {
             encoder: &mut self.encoder,
             out: &mut self.out,
-            cx: Cx {
-                arena: &self.arena,
-                trace: None,
-            },
+            cx: Cx::new(&self.arena),
         };
         match what {
             What::Event(event) => self.assembler.event(event, &mut down),

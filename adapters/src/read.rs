@@ -500,7 +500,7 @@ impl Consumer for Ear {
         let Place {
             decoder, arena, line, stand, ..
         } = source;
-        let cx = Cx { arena, trace: None };
+        let cx = Cx::new(arena);
         let mut heard = Heard {
             ear: self,
             text,

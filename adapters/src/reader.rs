@@ -7,6 +7,7 @@ mod framing;
 mod parts;
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use bumpalo::Bump;
 
@@ -71,6 +72,8 @@ pub(crate) struct Source<'r, 'a> {
     pub(crate) arena: &'a Bump,
     /// The line, counted from 1. In a `json` format: the message.
     pub(crate) line: u64,
+    /// See [`Cx::line`].
+    pub(crate) held: Option<&'a Rc<Vec<u8>>>,
     pub(crate) stand: Stand<'a>,
     /// Which part of a line it is that is told in parts.
     pub(crate) part: Option<Part>,
@@ -101,18 +104,13 @@ pub(crate) struct Damaged<'l> {
 impl<'a> Source<'_, 'a> {
     /// Tells `sink` what the value that `text` begins with means.
     pub(crate) fn tell(self, text: &'a str, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        self.stand.read(self.decoder, text, &plain(self.arena), sink)
+        self.stand.read(self.decoder, text, &Cx::new(self.arena), sink)
     }
 
     /// Tells `sink` what the decoder still holds.
     pub(crate) fn finish(self, sink: &mut dyn Sink<'a>) {
-        self.decoder.finish(&plain(self.arena), sink);
+        self.decoder.finish(&Cx::new(self.arena), sink);
     }
-}
-
-/// Nobody wants to know what is structure.
-const fn plain(arena: &Bump) -> Cx<'_> {
-    Cx { arena, trace: None }
 }
 
 impl Reader {
@@ -125,6 +123,7 @@ impl Reader {
                 arena: Bump::new(),
                 max_line,
                 line: 0,
+                held: None,
             },
             stopped: false,
         }
@@ -265,6 +264,8 @@ struct Stage {
     arena: Bump,
     max_line: usize,
     line: u64,
+    /// The line that is read, where it is long.
+    held: Option<Rc<Vec<u8>>>,
 }
 
 impl Stage {
@@ -279,6 +280,7 @@ impl Stage {
             decoder: &mut self.decoder,
             arena: &self.arena,
             line: self.line,
+            held: self.held.as_ref(),
             stand,
             part: None,
         }
@@ -353,8 +355,10 @@ impl Stage {
     fn line(&mut self, line: Line<'_>, to: &mut impl Consumer) -> bool {
         self.line += 1;
         match line {
-            Line::Whole(bytes) => {
+            Line::Whole { bytes, held } => {
+                self.held = held.cloned();
                 let go_on = self.unchecked(bytes, bytes.ends_with(b"\n"), to);
+                self.held = None;
                 to.copy(bytes);
                 go_on
             }

@@ -380,7 +380,7 @@ pub(crate) mod told {
     /// What these payloads say, one thing behind the other.
     pub(crate) fn told(decoder: &mut impl Decode, payloads: &[&str]) -> String {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let mut told = Told::default();
         for payload in payloads {
             let payload: &str = arena.alloc_str(payload);

@@ -37,7 +37,7 @@ fn read(decoder: &mut Decoder, line: &str, trace: Option<&Trace>) -> String {
         if let Some(trace) = trace {
             trace.begin(rest);
         }
-        let used = decoder.line(rest, &Cx { arena: &arena, trace }, &mut told);
+        let used = decoder.line(rest, &Cx { trace, ..Cx::new(&arena) }, &mut told);
         writeln!(told.0, "{used:?}").expect("a String takes everything");
         let Ok(used) = used else { break };
         rest = rest.get(used.max(1)..).unwrap_or("").trim_start();

@@ -124,7 +124,7 @@ fn rebuild(log: &Log, count: &mut Count) {
             out: &mut out,
             unknown: &mut count.unknown,
         };
-        let decoded = decoder.line(text, &Cx { arena: &arena, trace: None }, &mut sink);
+        let decoded = decoder.line(text, &Cx::new(&arena), &mut sink);
         let mut written = Vec::new();
         out.swap(&mut written);
         count.lines += 1;

@@ -120,7 +120,7 @@ enum Decoder {
 
 fn decoded(log: &Log, payloads: &[Vec<u8>]) -> (Told, End) {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut told = Told::default();
     let mut decoder = match log.api {
         Api::Openai => Decoder::Openai(openai::Decoder::live(1)),

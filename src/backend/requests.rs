@@ -321,7 +321,7 @@ impl Requests {
         let client = self.client.as_mut();
         let hear = |line: Line<'_>| {
             match line {
-                Line::Whole(line) => client.hear(line.trim_ascii_end(), &mut exchange),
+                Line::Whole { bytes: line, .. } => client.hear(line.trim_ascii_end(), &mut exchange),
                 Line::Oversize { bytes, .. } => {
                     exchange
                         .notes

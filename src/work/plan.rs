@@ -319,7 +319,7 @@ impl Search<'_> {
             at += read as u64;
             lines.feed(&buffer[..read], |line| {
                 let bytes = match line {
-                    Line::Whole(bytes) => {
+                    Line::Whole { bytes, .. } => {
                         if whole && cuts.line(bytes) {
                             found = Some(line_at);
                         }

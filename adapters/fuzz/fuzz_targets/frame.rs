@@ -8,7 +8,7 @@ fn lines(input: &[u8], most: usize, limit: usize) -> Vec<(usize, Option<u64>, Ve
     let mut found = Vec::new();
     let mut each = |line: Line<'_>| {
         found.push(match line {
-            Line::Whole(bytes) => (bytes.len(), None, bytes.to_vec()),
+            Line::Whole { bytes, .. } => (bytes.len(), None, bytes.to_vec()),
             Line::Oversize { bytes, hash, .. } => (bytes as usize, Some(hash), Vec::new()),
         });
         true

@@ -200,7 +200,7 @@ impl Encoder {
     /// What is said of a call. Returns what was known of it.
     fn hear(&mut self, call: Str<'_>, fields: Fields<'_>, at: At<'_>) -> Known {
         let arena = Bump::new();
-        let mut said = Members::new(&Cx { arena: &arena, trace: None });
+        let mut said = Members::new(&Cx::new(&arena));
         for field in fields.iter().filter(|field| field.at == at) {
             said.push(field.key, field.value);
         }

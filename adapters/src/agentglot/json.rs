@@ -62,7 +62,7 @@ impl Event {
         let arena = Bump::new();
         let mut found = Collector::default();
         Decoder::default()
-            .line(line, &Cx { arena: &arena, trace: None }, &mut found)
+            .line(line, &Cx::new(&arena), &mut found)
             .map_err(|error| damaged(error.at, error.why.to_string()))?;
         found
             .next()

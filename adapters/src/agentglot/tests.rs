@@ -42,7 +42,7 @@ fn again(log: &str) -> String {
         out: &mut out,
     };
     for line in log.lines() {
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         assert_eq!(decoder.line(line, &cx, &mut sink).unwrap(), line.len());
     }
     String::from_utf8(out.written().to_vec()).unwrap()

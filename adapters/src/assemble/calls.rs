@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::ops::Range;
+use std::rc::Rc;
 
 use super::pending::KEEP;
 use crate::codec::Cx;
@@ -27,6 +29,8 @@ pub(super) struct Calls {
 pub(super) struct Stored {
     /// Its id, its name and its arguments, one behind the other: there may be very many calls.
     text: String,
+    /// The arguments where they are most of a long line.
+    held: Option<Held>,
     /// Where the id and the name end.
     ends: [usize; 2],
     kind: ToolKind,
@@ -35,6 +39,13 @@ pub(super) struct Stored {
     resolved: bool,
     /// The call before this one whose id has the same hash.
     before: Option<Place>,
+}
+
+/// A part of a line that is kept whole.
+#[derive(Debug)]
+struct Held {
+    line: Rc<Vec<u8>>,
+    part: Range<usize>,
 }
 
 /// The place of a call among [`Calls::all`], counted from 1. There are never so many that it would not hold.
@@ -48,29 +59,31 @@ const SPARE: usize = 64;
 impl Calls {
     /// Remembers a call; returns its place. A call that is said again is an update, but for one that has its result: behind that comes
     /// another call, whatever its id.
-    pub(super) fn add(&mut self, call: &ToolCall<'_>) -> usize {
+    pub(super) fn add(&mut self, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
         let at = self.find(call.id).filter(|at| !self.all[*at].resolved);
-        self.store(at, call)
+        self.store(at, call, cx)
     }
 
     /// Remembers a call that was not spoken of before, in the words of it; returns its place. Ids may come twice.
-    pub(super) fn add_new(&mut self, call: &ToolCall<'_>) -> usize {
+    pub(super) fn add_new(&mut self, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
         let is_same = |stored: &Stored| !stored.resolved && stored.input() == call.input.as_str();
         let at = self.find(call.id).filter(|at| is_same(&self.all[*at]));
-        self.store(at, call)
+        self.store(at, call, cx)
     }
 
-    fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>) -> usize {
+    fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
         // One that has its result makes room for the next of its id.
         let done = || self.find(call.id).filter(|at| self.all[*at].resolved);
         let at = at.or_else(done).unwrap_or_else(|| self.fresh(call.id.as_escaped()));
         let stored = &mut self.all[at];
         stored.resolved = false;
+        stored.held = cx.line.and_then(|line| Held::most_of(line, call.input.as_str()));
+        let input = if stored.held.is_some() { "" } else { call.input.as_str() };
         stored.text.truncate(stored.ends[0]);
-        stored.text.reserve_exact(call.name.as_escaped().len() + call.input.as_str().len());
+        stored.text.reserve_exact(call.name.as_escaped().len() + input.len());
         stored.text.push_str(call.name.as_escaped());
         stored.ends[1] = stored.text.len();
-        stored.text.push_str(call.input.as_str());
+        stored.text.push_str(input);
         stored.kind = call.kind;
         stored.sound = call.input.is_checked();
         at
@@ -103,6 +116,7 @@ impl Calls {
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
         }
+        stored.held = None;
         stored.text.truncate(stored.ends[1]);
         if at >= SPARE || stored.text.capacity() > KEEP {
             stored.text.shrink_to_fit();
@@ -200,7 +214,7 @@ impl Calls {
             self.last.clear();
         }
         for stored in &mut self.all[..used] {
-            if stored.text.capacity() > KEEP {
+            if stored.text.capacity() > KEEP || stored.held.is_some() {
                 *stored = Stored::default();
             }
         }
@@ -217,6 +231,23 @@ impl Stored {
     }
 
     fn input(&self) -> &str {
-        &self.text[self.ends[1]..]
+        match &self.held {
+            Some(held) => held.text(),
+            None => &self.text[self.ends[1]..],
+        }
+    }
+}
+
+impl Held {
+    /// `text`, if it is most of a line.
+    fn most_of(line: &Rc<Vec<u8>>, text: &str) -> Option<Self> {
+        let begin = (text.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
+        let part = begin..begin + text.len();
+        (part.end <= line.len() && part.len() > line.len() / 2).then(|| Self { line: line.clone(), part })
+    }
+
+    fn text(&self) -> &str {
+        // It was text when it came.
+        std::str::from_utf8(&self.line[self.part.clone()]).unwrap_or_default()
     }
 }

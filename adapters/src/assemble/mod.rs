@@ -145,8 +145,8 @@ impl<'a> Desk<'_, '_, 'a> {
     /// A snapshot says a call, which has come in pieces before or is new.
     fn says(&mut self, call: &ToolCall<'_>, known: Option<usize>) {
         match known {
-            Some(_) => self.calls.add(call),
-            None => self.calls.add_new(call),
+            Some(_) => self.calls.add(call, self.down.cx),
+            None => self.calls.add_new(call, self.down.cx),
         };
     }
 

@@ -371,7 +371,7 @@ impl Thread {
                 input: Raw::trusted(input),
                 fields: &[],
             };
-            desk.calls.add_new(&call);
+            desk.calls.add_new(&call, desk.down.cx);
             let arena = bumpalo::Bump::new();
             let answered = desk.answered.filter(|(answered, _)| waited && answered.id == call.id);
             let translated = answered

@@ -38,7 +38,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
     let mut out = Out::default();
     let mut decoder = agentglot::Decoder::default();
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     for line in log.lines().map(str::trim).filter(|l| !l.is_empty()) {
         let down = Down {
             encoder: &mut encoder,

@@ -280,7 +280,7 @@ impl Thread {
         if desk.want.as_is {
             for block in reply.blocks {
                 if let Block::Call(call) = block {
-                    desk.calls.add_new(call);
+                    desk.calls.add_new(call, desk.down.cx);
                 }
             }
             return desk.emit(event);

@@ -180,7 +180,7 @@ impl Assembler {
                     fields: &[],
                 };
                 let call = result.of.unwrap_or(bare);
-                let at = desk.calls.add(&call);
+                let at = desk.calls.add(&call, desk.down.cx);
                 if !as_is {
                     desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
                     let reply = Reply {

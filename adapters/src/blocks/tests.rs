@@ -33,7 +33,7 @@ fn same(a: &str, b: &str) -> bool {
 /// Reads a user message and writes it again.
 fn again(words: &'static Vocabulary, message: &str) -> Result<String, Why> {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut fields = FieldList::new_in(&arena);
     let said = Reader { cx: &cx, words }
         .user(&mut Cursor::new(message), &mut fields)
@@ -103,7 +103,7 @@ fn what_lacks_its_needs_is_damaged() {
 #[test]
 fn a_signature_is_a_seal_or_a_subject() {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let text = r#"[{"type":"thinking","thinking":"t","signature":"Plan"},{"type":"thinking","thinking":"t","signature":""}]"#;
     let blocks = Reader { cx: &cx, words: &SUBJECT }.blocks(&mut Cursor::new(text)).unwrap();
     let subjects: Vec<_> = blocks
@@ -119,7 +119,7 @@ fn a_signature_is_a_seal_or_a_subject() {
 #[test]
 fn results_carry_their_status_and_odd_members() {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut fields = FieldList::new_in(&arena);
     let message = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":12,"is_error":true,"x":1}]}"#;
     let said = Reader { cx: &cx, words: &SEAL }.user(&mut Cursor::new(message), &mut fields).unwrap();
@@ -139,7 +139,7 @@ fn results_carry_their_status_and_odd_members() {
 #[test]
 fn usage_keeps_its_own_form_and_takes_another() {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut fields = FieldList::new_in(&arena);
     let split = r#"{"input_tokens":100,"cache_creation_input_tokens":7,"cache_read_input_tokens":11,"output_tokens":2,"service_tier":"standard"}"#;
     let key = Str::trusted("usage");
@@ -173,7 +173,7 @@ fn usage_keeps_its_own_form_and_takes_another() {
 
 fn event(words: &'static Vocabulary, text: &str) -> Result<(String, String), Why> {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut fields = FieldList::new_in(&arena);
     let event = Reader { cx: &cx, words }.event(&mut Cursor::new(text), &mut fields).map_err(|e| e.why)?;
     let fields = fields.into_bump_slice();
@@ -250,7 +250,7 @@ fn damaged_events_are_told() {
 #[test]
 fn a_block_may_begin_with_something() {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut fields = FieldList::new_in(&arena);
     let mut read = |text| Reader { cx: &cx, words: &SEAL }.event(&mut Cursor::new(text), &mut fields).unwrap();
     let text = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}"#;

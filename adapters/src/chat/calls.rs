@@ -158,7 +158,7 @@ mod tests {
 
     fn json(body: &str) -> String {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         arguments_json(Some(Str::trusted(body)), &cx).as_str().to_owned()
     }
 

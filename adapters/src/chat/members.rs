@@ -256,7 +256,7 @@ mod tests {
             r#"{"a":{"b":{"c":01}}}"#,
         ];
         let arena = bumpalo::Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         for line in lines {
             let (mut at, mut along) = (Cursor::new(line), Cursor::new(line));
             let plain = Members::read(&mut at, &cx);

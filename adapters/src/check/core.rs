@@ -77,7 +77,7 @@ impl Core {
     /// Has the decoder read a line. What begins with it, if it was not for the session that is read, and whether it could be read.
     fn read<'a>(&mut self, text: &'a str, line: &mut Line<'a>, decoder: &mut Decoder, arena: &'a Bump) -> (Heading, Result<usize, Error>) {
         let mut heard = Heard::new(self, line, text);
-        let used = decoder.line(text, &Cx { arena, trace: None }, &mut heard);
+        let used = decoder.line(text, &Cx::new(arena), &mut heard);
         let Heard { another, foreign, .. } = heard;
         let foreign = match used {
             Err(_) => follow::begins_another(self.format.dialect, text, self.state.in_turn),
@@ -94,7 +94,7 @@ impl Core {
             over: true,
             ..Heard::new(self, &mut line, "")
         };
-        decoder.finish(&Cx { arena, trace: None }, &mut heard);
+        decoder.finish(&Cx::new(arena), &mut heard);
     }
 
     /// Another session begins with the line.
@@ -242,7 +242,7 @@ impl Consumer for Core {
                 again: true,
                 ..Heard::new(self, &mut line, text)
             };
-            let Some(used) = decoder.again(rest, &Cx { arena, trace: None }, &mut heard) else {
+            let Some(used) = decoder.again(rest, &Cx::new(arena), &mut heard) else {
                 break;
             };
             // A line that another session begins with is read by itself.

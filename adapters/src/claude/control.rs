@@ -279,17 +279,14 @@ mod tests {
     /// Whether the line is read like an earlier one. It says the same as in the general way.
     fn is_learnt(decoder: &mut Decoder, general: &mut Decoder, line: &str) -> bool {
         let arena = Bump::new();
-        let (cx, trace) = (Cx { arena: &arena, trace: None }, crate::trace::Trace::default());
+        let (cx, trace) = (Cx::new(&arena), crate::trace::Trace::default());
         trace.begin(line);
         let (mut fast, mut whole) = (Told::default(), Told::default());
         let used = decoder.read_learnt(line, false, &cx, &mut fast);
         if used.is_none() {
             decoder.line(line, &cx, &mut fast).unwrap();
         }
-        let watched = Cx {
-            arena: &arena,
-            trace: Some(&trace),
-        };
+        let watched = Cx { trace: Some(&trace), ..cx };
         general.line(line, &watched, &mut whole).unwrap();
         assert_eq!(fast.0, whole.0);
         assert_eq!(decoder.side, general.side);
@@ -361,7 +358,7 @@ mod tests {
             }
         }
         let (arena, mut decoder, mut told) = (Bump::new(), Decoder::default(), Told::default());
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         for pid in ["7", "8", "9"] {
             let line = arena.alloc_str(&format!(
                 "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"r\",\"response\":{{\"commands\":[],\"pid\":{pid}}}}}}}"

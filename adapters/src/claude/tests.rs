@@ -50,7 +50,7 @@ impl<'a> Sink<'a> for Through<'_> {
 /// Decodes and encodes one line in the same dialect: what it gives, the members that are not known, whether the host says it.
 pub(super) fn through(decoder: &mut Decoder, encoder: &mut Encoder, line: &str) -> Result<(String, Vec<String>, bool), Error> {
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     let mut sink = Through {
         encoder,
         out: Out::default(),

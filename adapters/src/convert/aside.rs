@@ -61,6 +61,7 @@ impl Core {
                 decoder: &mut *decoder,
                 arena,
                 line,
+                held: None,
                 stand: Stand { at: 0, line: "" },
                 part: None,
             };

@@ -205,6 +205,7 @@ impl Core {
                 cx: Cx {
                     arena,
                     trace: self.trace.as_deref(),
+                    line: None,
                 },
             },
             ledger: self.ledger.as_mut(),
@@ -343,6 +344,7 @@ impl Core {
             decoder,
             arena,
             line,
+            held,
             stand,
             part,
         } = source;
@@ -353,6 +355,7 @@ impl Core {
             trace.is_part(part);
         }
         let mut pipe = self.pipe(text, arena);
+        pipe.down.cx.line = held;
         let cx = pipe.down.cx;
         let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();

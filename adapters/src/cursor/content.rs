@@ -326,7 +326,7 @@ mod tests {
 
     fn text(tool: &str, result: &str) -> String {
         let arena = bumpalo::Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let found = Found::read(&mut Cursor::new(result)).unwrap();
         let (_, content) = found.content(tool, Raw::trusted(result), &cx);
         content.texts().map(|s| s.unescape().into_owned()).collect()

@@ -68,7 +68,7 @@ fn rebuild(log: &str) -> Vec<(String, Result<String, String>, Vec<String>)> {
     let mut found = Vec::new();
     for line in log.lines() {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let mut sink = Straight {
             encoder: &mut encoder,
             out: Out::default(),
@@ -210,7 +210,7 @@ fn anew(log: &str, style: Style) -> String {
     let mut out = Out::default();
     for line in log.lines() {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let down = Down {
             encoder: &mut encoder,
             out: &mut out,
@@ -223,7 +223,7 @@ fn anew(log: &str, style: Style) -> String {
         decoder.line(line, &cx, &mut sink).unwrap();
     }
     let arena = Bump::new();
-    let cx = Cx { arena: &arena, trace: None };
+    let cx = Cx::new(&arena);
     assembler.finish(&mut Down {
         encoder: &mut encoder,
         out: &mut out,

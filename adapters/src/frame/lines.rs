@@ -1,3 +1,5 @@
+use std::rc::Rc;
+
 use crate::ids;
 
 /// Cuts a stream of bytes into lines. Where the stream is cut into reads never changes what comes out.
@@ -15,7 +17,12 @@ pub struct Lines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A line with the line feed that ends it; the last one of a stream may lack it.
-    Whole(&'a [u8]),
+    Whole {
+        /// The line.
+        bytes: &'a [u8],
+        /// The same where it is long, for whoever wants to keep it.
+        held: Option<&'a Rc<Vec<u8>>>,
+    },
     /// A line longer than the limit was left out.
     Oversize {
         /// How many bytes it had, line feed included.
@@ -25,6 +32,15 @@ pub enum Line<'a> {
         /// How it begins: its first bytes, up to [`Lines::START`].
         start: &'a [u8],
     },
+}
+
+/// A line that takes so many bytes is long.
+const LONG: usize = 1 << 20;
+
+impl<'a> Line<'a> {
+    const fn short(bytes: &'a [u8]) -> Self {
+        Self::Whole { bytes, held: None }
+    }
 }
 
 impl Lines {
@@ -81,16 +97,10 @@ impl Lines {
                 return;
             }
             let go_on = if self.carry.is_empty() {
-                each(Line::Whole(piece))
+                each(Line::short(piece))
             } else {
                 self.carry.extend_from_slice(piece);
-                let go_on = each(Line::Whole(&self.carry));
-                self.carry.clear();
-                // One huge line must not hold its memory for the rest of the stream.
-                if self.carry.capacity() > 1 << 20 {
-                    self.carry = Vec::new();
-                }
-                go_on
+                self.carried(&mut each)
             };
             if !go_on {
                 return;
@@ -100,12 +110,26 @@ impl Lines {
 
     /// The stream is over: hands on the last line if it lacks its line feed.
     pub fn finish(&mut self, mut each: impl FnMut(Line<'_>) -> bool) {
-        let carry = std::mem::take(&mut self.carry);
         if let Some((bytes, hash)) = self.skipping.take() {
-            each(Line::Oversize { bytes, hash, start: &carry });
-        } else if !carry.is_empty() {
-            each(Line::Whole(&carry));
+            let start = std::mem::take(&mut self.carry);
+            each(Line::Oversize { bytes, hash, start: &start });
+        } else if !self.carry.is_empty() {
+            self.carried(&mut each);
         }
+    }
+
+    /// Hands on the line that was gathered. A long one does not hold its memory for the rest of the stream.
+    fn carried(&mut self, each: &mut impl FnMut(Line<'_>) -> bool) -> bool {
+        if self.carry.capacity() <= LONG {
+            let go_on = each(Line::short(&self.carry));
+            self.carry.clear();
+            return go_on;
+        }
+        let line = Rc::new(std::mem::take(&mut self.carry));
+        each(Line::Whole {
+            bytes: &line,
+            held: Some(&line),
+        })
     }
 }
 
@@ -119,7 +143,7 @@ mod tests {
         let mut frame = Lines::new(limit);
         let mut each = |line: Line<'_>| {
             found.push(match line {
-                Line::Whole(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+                Line::Whole { bytes, .. } => format!("{:?}", String::from_utf8_lossy(bytes)),
                 Line::Oversize { bytes, hash, .. } => format!("oversize {bytes} {hash:x}"),
             });
             true

@@ -263,7 +263,7 @@ mod tests {
     use bumpalo::Bump;
 
     fn read<'a>(text: &'a str, arena: &'a Bump) -> Annotation<'a> {
-        let cx = Cx { arena, trace: None };
+        let cx = Cx::new(arena);
         let mut annotations = Annotations::new(&cx);
         annotations.read(&mut Cursor::new(text), &cx).unwrap();
         annotations.list[0]

@@ -392,7 +392,7 @@ mod tests {
     /// Whether the line is read like an earlier one. It says the same as in the general way.
     fn is_learnt(decoder: &mut Decoder, line: &str) -> bool {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let mut fast = Told::default();
         let used = decoder.read_learnt(line, false, &cx, &mut fast);
         let mut whole = Told::default();

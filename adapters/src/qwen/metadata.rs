@@ -167,7 +167,7 @@ impl<'a> Meta<'a> {
     /// What is left.
     pub(super) fn pour(&mut self, into: &mut FieldList<'a>) {
         let bump = into.bump();
-        let cx = Cx { arena: bump, trace: None };
+        let cx = Cx::new(bump);
         std::mem::replace(&mut self.members, Members::new(&cx)).pour(self.place, knows, into);
     }
 }

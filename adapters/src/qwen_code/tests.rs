@@ -83,7 +83,7 @@ impl Mirror {
 
     fn line(&mut self, line: &str) -> Result<Rebuilt, Error> {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let mut out = Out::default();
         let mut sink = Straight {
             encoder: &mut self.encoder,

@@ -57,6 +57,7 @@ impl Stage {
             decoder: &mut self.decoder,
             arena: &self.arena,
             line: self.line,
+            held: None,
             stand: Stand { at: 0, line },
             part: Some(part),
         };

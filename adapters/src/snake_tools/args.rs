@@ -101,10 +101,8 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
     })
 }
 
-/// The same the other way: the arguments of a call, in the shape that several agents give them.
-pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
-    let mut json = Json::new(arena);
-    json.mark('{');
+/// The same the other way: the members of a call's arguments, in the shape that several agents give them.
+pub(crate) fn write_common(args: &Args<'_>, json: &mut Json<'_>) -> Option<()> {
     match *args {
         Args::Write { path, content } => {
             json.key("file_path").str(path).key("content").str(content);
@@ -113,7 +111,7 @@ pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'
         Args::Edit { path, change } => {
             let old = Some(change.old.unwrap_or_default());
             json.key("file_path").str(path);
-            replacement(&mut json, Change { old, ..change }, CHANGE);
+            replacement(json, Change { old, ..change }, CHANGE);
         }
         // Some ask for a text also where a cell is deleted.
         Args::NotebookEdit(edit) => {
@@ -141,15 +139,14 @@ pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'
         }
         Args::Ask { questions } => {
             json.key("questions");
-            ask(&mut json, questions);
+            ask(json, questions);
         }
         Args::Plan { plan } => {
             json.maybe_str("plan", plan);
         }
         _ => return None,
     }
-    json.mark('}');
-    Some(json.done())
+    Some(())
 }
 
 /// What a page is asked when the source only fetches it.
@@ -296,8 +293,8 @@ fn read_file<'a>(input: Raw<'a>) -> Option<Args<'a>> {
 pub(crate) const LONGEST: u64 = 600_000;
 
 /// Several edits at once and deleting are missing.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         Args::Read(read) => {
@@ -329,7 +326,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             json.key("plan").str(plan.unwrap_or_default());
         }
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
-        ref args => return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?)),
+        ref args => write_common(args, &mut json)?,
     }
     json.mark('}');
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))

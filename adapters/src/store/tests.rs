@@ -44,7 +44,7 @@ fn rebuilt(format: Format, log: &str) {
     };
     for line in lines {
         let (arena, mut out) = (Bump::new(), Out::default());
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         decoder
             .line(line, &cx, &mut Through(&mut encoder, &mut out))
             .unwrap_or_else(|error| panic!("{error}: {line}"));

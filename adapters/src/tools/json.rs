@@ -66,9 +66,16 @@ const MANY: usize = 4096;
 /// So much room is there for what stands around it.
 const AROUND: usize = 1024;
 
+/// Room for a value of about that many bytes.
+const fn room(bytes: usize) -> usize {
+    bytes.saturating_add(if bytes < MANY { 256 } else { AROUND })
+}
+
 /// Builds one JSON value in the arena. Commas are set by what stands before.
 pub(crate) struct Json<'a> {
     text: BumpString<'a>,
+    /// A value that it has been so far, and how much of that has come: as long as nothing else does, nothing is copied.
+    like: Option<(Raw<'a>, usize)>,
     python: bool,
     /// All values in it were checked in full.
     sound: bool,
@@ -83,7 +90,18 @@ impl<'a> Json<'a> {
     /// The same for a value of about that many bytes: memory of the arena cannot grow where it stands.
     pub(crate) fn with_room(bytes: usize, arena: &'a Bump) -> Self {
         Self {
-            text: BumpString::with_capacity_in(bytes.saturating_add(if bytes < MANY { 256 } else { AROUND }), arena),
+            text: BumpString::with_capacity_in(room(bytes), arena),
+            like: None,
+            python: false,
+            sound: true,
+        }
+    }
+
+    /// The same for a value that is perhaps spelled like another one, which is then taken as it stands.
+    pub(crate) fn like(value: Raw<'a>, arena: &'a Bump) -> Self {
+        Self {
+            text: BumpString::new_in(arena),
+            like: Some((value, 0)),
             python: false,
             sound: true,
         }
@@ -92,16 +110,46 @@ impl<'a> Json<'a> {
     /// With a blank behind commas and colons, as Python writes.
     pub(crate) fn python(arena: &'a Bump) -> Self {
         Self {
-            text: BumpString::new_in(arena),
             python: true,
-            sound: true,
+            ..Self::new(arena)
+        }
+    }
+
+    /// Where it is built.
+    pub(crate) fn arena(&self) -> &'a Bump {
+        self.text.bump()
+    }
+
+    #[inline]
+    fn push(&mut self, text: &str) {
+        if let Some((like, at)) = &mut self.like {
+            let rest = &like.as_str().as_bytes()[*at..];
+            // What is taken from the value stands there as a rule.
+            if std::ptr::eq(rest.as_ptr(), text.as_ptr()) && rest.len() >= text.len() || rest.starts_with(text.as_bytes()) {
+                *at += text.len();
+                return;
+            }
+            self.differ();
+        }
+        // Behind a long text there is room for what usually follows: else the arena would hold it a second time.
+        if text.len() > MANY && self.text.capacity() - self.text.len() < text.len() + 2 {
+            self.text.reserve(text.len() + AROUND);
+        }
+        self.text.push_str(text);
+    }
+
+    /// It is another value.
+    fn differ(&mut self) {
+        if let Some((like, at)) = self.like.take() {
+            self.text.reserve(room(at));
+            self.text.push_str(&like.as_str()[..at]);
         }
     }
 
     /// Opens or closes an object or array, which is written as given: `{`, `}`, `[`, `]`. Where it opens inside an array, call
     /// [`Self::item`] first.
     pub(crate) fn mark(&mut self, bracket: char) -> &mut Self {
-        self.text.push(bracket);
+        self.push(bracket.encode_utf8(&mut [0; 4]));
         self
     }
 
@@ -109,62 +157,56 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn key(&mut self, name: &str) -> &mut Self {
         self.item();
-        self.text.push('"');
-        self.text.push_str(name);
-        self.text.push_str(if self.python { "\": " } else { "\":" });
+        self.push("\"");
+        self.push(name);
+        self.push(if self.python { "\": " } else { "\":" });
         self
     }
 
     /// An element of an array is to follow.
     pub(crate) fn item(&mut self) -> &mut Self {
-        if !matches!(self.text.as_bytes().last(), Some(b'{' | b'[')) {
-            self.text.push_str(if self.python { ", " } else { "," });
+        let so_far = match self.like {
+            Some((like, at)) => &like.as_str().as_bytes()[..at],
+            None => self.text.as_bytes(),
+        };
+        if !matches!(so_far.last(), Some(b'{' | b'[')) {
+            self.push(if self.python { ", " } else { "," });
         }
         self
     }
 
     /// A string.
     pub(crate) fn str(&mut self, text: Str<'_>) -> &mut Self {
-        self.make_room(text.as_escaped());
-        self.text.push('"');
-        self.text.push_str(text.as_escaped());
-        self.text.push('"');
+        self.push("\"");
+        self.push(text.as_escaped());
+        self.push("\"");
         self
-    }
-
-    /// Behind a long text there is room for what usually follows: else the arena would hold it a second time.
-    #[inline]
-    fn make_room(&mut self, text: &str) {
-        if text.len() > MANY && self.text.capacity() - self.text.len() < text.len() + 2 {
-            self.text.reserve(text.len() + AROUND);
-        }
     }
 
     /// A string given as plain text.
     pub(crate) fn plain(&mut self, text: &str) -> &mut Self {
-        self.text.push('"');
-        Str::escape_parts(text, |part| self.text.push_str(part));
-        self.text.push('"');
+        self.push("\"");
+        Str::escape_parts(text, |part| self.push(part));
+        self.push("\"");
         self
     }
 
     /// A value as it stands.
     pub(crate) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
-        self.make_room(value.as_str());
-        self.text.push_str(value.as_str());
+        self.push(value.as_str());
         self.sound &= value.is_checked();
         self
     }
 
     /// A literal: `true`, `null`, `{}`.
     pub(crate) fn lit(&mut self, text: &str) -> &mut Self {
-        self.text.push_str(text);
+        self.push(text);
         self
     }
 
     /// A whole number.
     pub(crate) fn number(&mut self, n: impl Into<i128>) -> &mut Self {
-        self.text.push_str(Digits::of(n.into()).as_str());
+        self.push(Digits::of(n.into()).as_str());
         self
     }
 
@@ -206,7 +248,11 @@ impl<'a> Json<'a> {
     }
 
     /// The value.
-    pub(crate) fn done(self) -> Raw<'a> {
+    pub(crate) fn done(mut self) -> Raw<'a> {
+        match self.like {
+            Some((like, at)) if at == like.as_str().len() => return like,
+            _ => self.differ(),
+        }
         Raw::known(self.text.into_bump_str(), self.sound)
     }
 }

@@ -30,6 +30,7 @@ use crate::codec::Dialect;
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
 use args::{Args, NotebookEdit, Read, Todo, TodoStatus};
+use json::Json;
 
 pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
 pub(crate) use table::any_kind;
@@ -125,7 +126,7 @@ impl Translate {
         let args = self.args(from, name, input, arena)?;
         self.if_said(|| {
             let args = self.fitted(args, to, arena);
-            let words = (to.write)(&args, id, arena)?;
+            let words = (to.write)(&args, id, Json::like(input, arena))?;
             Some((args, words))
         })
     }

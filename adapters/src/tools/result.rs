@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use super::args::{Args, Change};
-use super::json::plain;
+use super::json::{Json, plain};
 use super::output::{ShellRun, ToolOutput, read};
 use super::table::Tools;
 use super::texts::{joined, uncoloured};
@@ -71,7 +71,7 @@ pub(super) fn result<'a>(
         let deed = deed(args, output).filter(|_| result.status == ResultStatus::Success);
         let made = tools.if_said(|| {
             let args = tools.fitted(deed.unwrap_or(*args), to, arena);
-            let words = (to.write)(&args, call.id, arena);
+            let words = (to.write)(&args, call.id, Json::like(call.input, arena));
             let told = (to.answered)(call, &args, output, arena);
             (words.is_some() || told.is_some()).then_some((args, words, told))
         });

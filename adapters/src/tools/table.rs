@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use bumpalo::Bump;
 
 use super::args::{Args, Read, TodoStatus};
+use super::json::Json;
 use super::output::{FileChange, FileRead, ToolOutput};
 use super::result::Answer;
 use super::{lines, texts};
@@ -75,7 +76,7 @@ pub(crate) type Report<'a> = (Str<'a>, Str<'a>, Option<i64>);
 pub(crate) type ReadArgs = for<'a> fn(ToolKind, Raw<'a>, &'a Bump) -> Option<Args<'a>>;
 
 /// The name and the arguments of a call; `None` when there is no such tool. The id is the call's, which some arguments repeat.
-pub(crate) type WriteArgs = for<'a> fn(&Args<'a>, Str<'_>, &'a Bump) -> Option<(Str<'a>, Raw<'a>)>;
+pub(crate) type WriteArgs = for<'a> fn(&Args<'a>, Str<'_>, Json<'a>) -> Option<(Str<'a>, Raw<'a>)>;
 
 /// How results are read that are texts only. What an agent says of its deeds travels through others as it is, so
 /// `change`, `todos` and `created` are tried whoever's log it is.

@@ -79,7 +79,7 @@ fn one(decoder: &mut Decoder, text: &str) -> Line {
         },
     };
     if !text.trim().is_empty() {
-        let _ = decoder.line(text, &Cx { arena: &arena, trace: None }, &mut heard);
+        let _ = decoder.line(text, &Cx::new(&arena), &mut heard);
     }
     heard.line
 }

@@ -128,7 +128,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
     for line in log.split(|b| *b == b'\n') {
         let Ok(text) = std::str::from_utf8(line) else { continue };
         let mut rest = text.trim_ascii_start();
-        let cx = agentglot_adapters::raw::codec::Cx { arena: &arena, trace: None };
+        let cx = agentglot_adapters::raw::codec::Cx::new(&arena);
         while !rest.is_empty() {
             let mut both = Both {
                 own: &mut own,

@@ -106,10 +106,7 @@ impl Stream {
     pub(super) fn finish(&mut self, cut: Option<ModelError>, host: &str, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError> {
         self.frames(None, hear)?;
         let mut failure = None;
-        let cx = Cx {
-            arena: &self.arena,
-            trace: None,
-        };
+        let cx = Cx::new(&self.arena);
         let mut ear = Ear {
             measure: &mut self.measure,
             hear,
@@ -169,10 +166,7 @@ impl Stream {
         }
         if text.starts_with('{') {
             let mut failure = None;
-            let cx = Cx {
-                arena: &self.arena,
-                trace: None,
-            };
+            let cx = Cx::new(&self.arena);
             let mut ear = Ear {
                 measure: &mut self.measure,
                 hear,
@@ -222,7 +216,7 @@ impl Stream {
             };
             *events += 1;
             let text = String::from_utf8_lossy(data);
-            let cx = Cx { arena, trace: None };
+            let cx = Cx::new(arena);
             let mut ear = Ear {
                 measure: &mut *measure,
                 hear: &mut *hear,

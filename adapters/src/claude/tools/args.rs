@@ -62,8 +62,8 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
 }
 
 /// Deleting is done by a command; a list of things to do that only adds to the one before has no counterpart.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         Args::Read(read) => {
@@ -104,14 +104,11 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             json.mark(']');
         }
         Args::Subagent(call) => {
-            let rest = write_common(args, arena)?;
-            let Some(model) = call.model.filter(|model| MODELS.contains(&model.as_escaped())) else {
-                return Some((name(args)?, rest));
-            };
-            json.lit(&rest.as_str()[1..rest.as_str().len() - 1]).key("model").str(model);
+            write_common(args, &mut json)?;
+            json.maybe_str("model", call.model.filter(|model| MODELS.contains(&model.as_escaped())));
         }
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
-        ref args => return Some((name(args)?, write_common(args, arena)?)),
+        ref args => write_common(args, &mut json)?,
     }
     json.mark('}');
     Some((name(args)?, json.done()))

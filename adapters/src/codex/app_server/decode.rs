@@ -94,10 +94,8 @@ impl Decode for Decoder {
     }
 
     fn is_others(&mut self, text: &str) -> bool {
-        let cx = Cx {
-            arena: &Bump::new(),
-            trace: None,
-        };
+        let arena = Bump::new();
+        let cx = Cx::new(&arena);
         Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.is_of_another(&members, &cx))
     }
 

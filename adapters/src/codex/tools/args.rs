@@ -168,8 +168,8 @@ fn steps<'a>(plan: Raw<'a>, arena: &'a Bump) -> Option<&'a [Todo<'a>]> {
 const SPAWN: &str = "spawn_agent";
 
 /// Of a file that is written or changed, the item says which and no more.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         Args::Shell(shell) => {
@@ -202,12 +202,13 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
 }
 
 /// The same with what is written or changed.
-pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     match *args {
         Args::Write { path, content } => Some(changed(path, "add", Some(content), arena)),
         Args::Edit { path, change } => Some(changed(path, "update", diff(&[change], arena), arena)),
         Args::MultiEdit { path, changes } => Some(changed(path, "update", diff(changes, arena), arena)),
-        _ => write(args, call, arena),
+        _ => write(args, call, json),
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn canonical<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str
     if let Some(changes) = model::shown(call.input, arena).filter(|_| call.name.is("apply_patch")) {
         return Some((Str::trusted(FILE_CHANGE), changes));
     }
-    args::write(&TOOLS.args(call.name, call.input, arena)?, call.id, arena)
+    args::write(&TOOLS.args(call.name, call.input, arena)?, call.id, Json::like(call.input, arena))
 }
 
 /// Tells of the members of a list's objects that have no place.

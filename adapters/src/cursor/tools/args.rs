@@ -137,8 +137,8 @@ fn agent_type<'a>(value: Raw<'a>) -> Option<Option<Str<'a>>> {
     Some((!name.is("unspecified")).then_some(name))
 }
 
-pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     let name = match *args {
         Args::Read(read) => {

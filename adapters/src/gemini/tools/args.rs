@@ -184,8 +184,8 @@ pub(in super::super) fn mcp(name: Str<'_>) -> Option<(Str<'_>, Str<'_>)> {
 }
 
 /// Several edits at once, deleting, and plans to approve are missing.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         Args::Read(read) => {
@@ -238,7 +238,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             let own = || Str::trusted(bumpalo::format!(in arena, "mcp_{}_{}", server.as_escaped(), tool.as_escaped()).into_bump_str());
             return Some((if plain { own() } else { mcp_name(server, tool, arena) }, args));
         }
-        Args::Write { .. } | Args::WebSearch { .. } => return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?)),
+        Args::Write { .. } | Args::WebSearch { .. } => write_common(args, &mut json)?,
         Args::MultiEdit { .. } | Args::NotebookEdit(_) | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');

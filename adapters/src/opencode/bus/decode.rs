@@ -69,7 +69,7 @@ impl Decode for Decoder {
 
     fn is_others(&mut self, text: &str) -> bool {
         let arena = Bump::new();
-        let cx = Cx { arena: &arena, trace: None };
+        let cx = Cx::new(&arena);
         let text = text.strip_prefix("data:").map_or(text, str::trim_start);
         let mut at = Cursor::new(text);
         let Ok(members) = Members::read_along(&mut at, &OPENED, &cx) else {

@@ -99,8 +99,8 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
 const ANY_AGENT: &str = "general";
 
 /// Deleting and plans to approve are missing; several edits at once were there in older versions.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         Args::Read(read) => {
@@ -139,7 +139,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
                 background: None,
                 ..call
             };
-            return Some((Str::trusted("task"), write_common(&Args::Subagent(call), arena)?));
+            write_common(&Args::Subagent(call), &mut json)?;
         }
         Args::Fetch { url, .. } => {
             json.key("url").str(url);
@@ -158,9 +158,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             json.mark(']');
         }
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
-        Args::Glob { .. } | Args::List { .. } | Args::WebSearch { .. } => {
-            return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?));
-        }
+        Args::Glob { .. } | Args::List { .. } | Args::WebSearch { .. } => write_common(args, &mut json)?,
         Args::MultiEdit { .. } | Args::NotebookEdit(_) | Args::Delete { .. } | Args::Todos { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');

@@ -88,7 +88,7 @@ impl<'a> Sink<'a> for Rebuild<'_> {
 fn each<'a>(decoder: &mut Decoder, line: &'a str, arena: &'a Bump, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
     let mut rest = line.trim_ascii();
     while !rest.is_empty() {
-        let used = decoder.line(rest, &Cx { arena, trace: None }, sink)?;
+        let used = decoder.line(rest, &Cx::new(arena), sink)?;
         rest = rest[used..].trim_ascii_start();
     }
     Ok(())
@@ -211,8 +211,8 @@ fn the_ledger_hears_of_formatted_strings_that_say_something_else() {
         let (mut decoder, mut said, arena) = (Decoder::default(), Said::default(), Bump::new());
         trace.begin(line);
         let cx = Cx {
-            arena: &arena,
             trace: Some(&trace),
+            ..Cx::new(&arena)
         };
         decoder.line(line, &cx, &mut said).unwrap();
         let found = trace.settle(line, true, "x");

@@ -158,8 +158,8 @@ fn edit<'a>(input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
 }
 
 /// The list of things to do is kept by the encoder, which knows the list so far.
-pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
-    let mut json = Json::new(arena);
+pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+    let arena = json.arena();
     json.mark('{');
     match *args {
         // `end_line` counts only beside `start_line`.

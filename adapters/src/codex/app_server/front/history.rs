@@ -212,7 +212,7 @@ mod tests {
             ] {
                 let arena = Bump::new();
                 let line: &str = arena.alloc_str(&line);
-                decoder.line(line, &Cx { arena: &arena, trace: None }, &mut history).unwrap();
+                decoder.line(line, &Cx::new(&arena), &mut history).unwrap();
             }
         }
         let turns = history.turns();
