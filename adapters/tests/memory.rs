@@ -210,7 +210,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "claude",
             "a file",
-            9.0,
+            5.0,
             call("Write", &format!(r#""file_path":"/w/a","content":"{text}""#)),
         ),
         (
@@ -241,13 +241,8 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
                 format!(r#"{{"tool_use_id":"c{n}","type":"tool_result","content":"ok","is_error":false}}"#)
             })),
         ),
-        (
-            "claude",
-            "things to do",
-            13.0,
-            call("TodoWrite", &format!(r#""todos":[{}]"#, many(&todo))),
-        ),
-        ("claude", "arguments of an unknown tool", 9.0, call("mcp__a__b", &many(&small))),
+        ("claude", "things to do", 9.0, call("TodoWrite", &format!(r#""todos":[{}]"#, many(&todo)))),
+        ("claude", "arguments of an unknown tool", 6.0, call("mcp__a__b", &many(&small))),
         (
             "claude",
             "arguments without a place",
@@ -276,7 +271,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "cursor",
             "a file",
-            8.0,
+            4.0,
             format!(
                 r#"{{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{{"editToolCall":{{"args":{{"path":"/w/a","streamContent":"{text}"}}}}}},"model_call_id":"m","session_id":"s","timestamp_ms":1}}"#
             ),

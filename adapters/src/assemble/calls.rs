@@ -30,7 +30,7 @@ pub(super) struct Stored {
     /// Its id, its name and its arguments, one behind the other: there may be very many calls.
     text: String,
     /// The arguments where they are most of a long line.
-    held: Option<Held>,
+    part: Option<Box<LinePart>>,
     /// Where the id and the name end.
     ends: [usize; 2],
     kind: ToolKind,
@@ -43,7 +43,7 @@ pub(super) struct Stored {
 
 /// A part of a line that is kept whole.
 #[derive(Debug)]
-struct Held {
+pub(super) struct LinePart {
     line: Rc<Vec<u8>>,
     part: Range<usize>,
 }
@@ -77,8 +77,8 @@ impl Calls {
         let at = at.or_else(done).unwrap_or_else(|| self.fresh(call.id.as_escaped()));
         let stored = &mut self.all[at];
         stored.resolved = false;
-        stored.held = cx.line.and_then(|line| Held::most_of(line, call.input.as_str()));
-        let input = if stored.held.is_some() { "" } else { call.input.as_str() };
+        stored.part = cx.line.and_then(|line| LinePart::most_of(line, call.input.as_str())).map(Box::new);
+        let input = if stored.part.is_some() { "" } else { call.input.as_str() };
         stored.text.truncate(stored.ends[0]);
         stored.text.reserve_exact(call.name.as_escaped().len() + input.len());
         stored.text.push_str(call.name.as_escaped());
@@ -109,14 +109,17 @@ impl Calls {
         at
     }
 
-    /// The call at a place, put into the line's memory for its result. What it held is let go: a call has one result.
-    pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
-        let call = self.get(at, id, cx);
+    /// The call at a place, put into the line's memory for its result, or into `part`. What it held is let go: a call has one result.
+    pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, part: &'a mut Option<Box<LinePart>>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
         let stored = &mut self.all[at];
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
         }
-        stored.held = None;
+        *part = stored.part.take();
+        let call = match part {
+            Some(part) => stored.call(id, part.text(), cx),
+            None => stored.call(id, cx.arena.alloc_str(stored.input()), cx),
+        };
         stored.text.truncate(stored.ends[1]);
         if at >= SPARE || stored.text.capacity() > KEEP {
             stored.text.shrink_to_fit();
@@ -127,13 +130,7 @@ impl Calls {
     /// The call at a place, put into the line's memory.
     pub(super) fn get<'a>(&self, at: usize, id: Str<'a>, cx: Cx<'a>) -> ToolCall<'a> {
         let stored = &self.all[at];
-        ToolCall {
-            id,
-            name: Str::trusted(cx.arena.alloc_str(stored.name())),
-            kind: stored.kind,
-            input: Raw::known(cx.arena.alloc_str(stored.input()), stored.sound),
-            fields: &[],
-        }
+        stored.call(id, cx.arena.alloc_str(stored.input()), cx)
     }
 
     /// The place of the last call with this id.
@@ -214,7 +211,7 @@ impl Calls {
             self.last.clear();
         }
         for stored in &mut self.all[..used] {
-            if stored.text.capacity() > KEEP || stored.held.is_some() {
+            if stored.text.capacity() > KEEP || stored.part.is_some() {
                 *stored = Stored::default();
             }
         }
@@ -230,15 +227,25 @@ impl Stored {
         &self.text[self.ends[0]..self.ends[1]]
     }
 
+    fn call<'a>(&self, id: Str<'a>, input: &'a str, cx: Cx<'a>) -> ToolCall<'a> {
+        ToolCall {
+            id,
+            name: Str::trusted(cx.arena.alloc_str(self.name())),
+            kind: self.kind,
+            input: Raw::known(input, self.sound),
+            fields: &[],
+        }
+    }
+
     fn input(&self) -> &str {
-        match &self.held {
-            Some(held) => held.text(),
+        match &self.part {
+            Some(part) => part.text(),
             None => &self.text[self.ends[1]..],
         }
     }
 }
 
-impl Held {
+impl LinePart {
     /// `text`, if it is most of a line.
     fn most_of(line: &Rc<Vec<u8>>, text: &str) -> Option<Self> {
         let begin = (text.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;

@@ -196,7 +196,8 @@ impl Assembler {
                 at
             }
         };
-        let Some(stored) = self.calls.resolve(at, result.call, down.cx).filter(|_| !as_is) else {
+        let mut part = None;
+        let Some(stored) = self.calls.resolve(at, result.call, &mut part, down.cx).filter(|_| !as_is) else {
             return self.pass(event, down);
         };
         let source = result;
