@@ -110,7 +110,20 @@ impl Ledger {
         self.done.sort_by(|a, b| {
             (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note))
         });
-        self.ready.append(&mut self.done);
+        // What was found late may fill a run.
+        let mut runs: HashMap<Finding, usize> = HashMap::new();
+        for entry in self.done.drain(..) {
+            match runs.get(&entry.finding).map(|&at| &mut self.ready[at]) {
+                Some(run) if entry.line <= run.last_line + 1 => {
+                    run.last_line = run.last_line.max(entry.last_line);
+                    run.count += entry.count;
+                }
+                _ => {
+                    runs.insert(entry.finding.clone(), self.ready.len());
+                    self.ready.push(entry);
+                }
+            }
+        }
     }
 
     fn close_before(&mut self, line: u64) {
@@ -124,6 +137,19 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_found_late_fills_the_run_that_it_belongs_to() {
+        let merged = || Finding::new(Fate::Merged, "", "pieces");
+        let mut ledger = Ledger::new("a", "qwen");
+        ledger.add(1, [merged()]);
+        ledger.add(4, [Finding::new(Fate::Dropped, "/uuid", "no place")]);
+        ledger.add_late([(2, merged()), (3, merged()), (6, merged())]);
+        ledger.close();
+        let entries = ledger.take_entries();
+        let told: Vec<_> = entries.iter().map(|entry| (entry.line, entry.last_line, entry.count)).collect();
+        assert_eq!(told, [(1, 3, 3), (4, 4, 1), (6, 6, 1)]);
+    }
 
     #[test]
     fn equal_findings_of_neighbouring_lines_are_folded() {

@@ -56,6 +56,8 @@ pub struct Trace {
     left_out: Cell<Option<&'static str>>,
     /// One entry tells of the line as a whole.
     whole: Cell<bool>,
+    /// The part that is held on which that entry depends.
+    depends: Cell<Option<u64>>,
     held: RefCell<HeldParts>,
 }
 
@@ -95,12 +97,53 @@ struct HeldParts {
     count: u64,
     /// Parts of the line that is being handled: their number, and their addresses.
     here: Vec<(u64, usize, usize)>,
-    /// Parts of earlier lines: the line, counted from 1, the pointer, and whether the line is told as a whole.
-    before: HashMap<u64, (u64, String, bool)>,
+    /// Parts of earlier lines.
+    before: HashMap<u64, Before>,
+    /// What there is to say of lines that have waited for a part.
+    over: Vec<(u64, Finding)>,
     /// Parts that turned out to have no place, or another.
     told: Vec<(u64, Fate, &'static str)>,
     /// What of a part has no place: the part itself is still held.
     lost: Vec<(u64, String)>,
+}
+
+/// A part of an earlier line, counted from 1.
+#[derive(Debug)]
+struct Before {
+    line: u64,
+    tells: Tells,
+}
+
+/// What is said of a line when it is known what became of a part.
+#[derive(Debug)]
+enum Tells {
+    /// What became of the part, which stands there.
+    Part(String),
+    /// Whether the line has no place, or is part of what went over, for this reason.
+    Line(&'static str),
+    /// Nothing: of the line as a whole one entry tells.
+    Nothing,
+}
+
+impl Before {
+    /// What there is to say of the line, where the part has not gone over as it is.
+    fn told(self, fate: Fate, note: &str) -> Option<(u64, Finding)> {
+        let finding = match self.tells {
+            Tells::Part(pointer) => Finding::new(fate, &pointer, note),
+            Tells::Line(_) if fate == Fate::Dropped => Finding::new(fate, "", note),
+            Tells::Line(_) => return self.gone_over(),
+            Tells::Nothing => return None,
+        };
+        Some((self.line, finding))
+    }
+
+    /// The same where it has.
+    fn gone_over(self) -> Option<(u64, Finding)> {
+        match self.tells {
+            Tells::Line(merged) => Some((self.line, Finding::new(Fate::Merged, "", merged))),
+            Tells::Part(_) | Tells::Nothing => None,
+        }
+    }
 }
 
 /// Whether one part is inside another, or is that one.
@@ -132,6 +175,7 @@ impl Trace {
         self.merged.set(None);
         self.left_out.set(None);
         self.whole.set(false);
+        self.depends.set(None);
         let mut held = self.held.borrow_mut();
         held.here.clear();
         held.told.clear();
@@ -381,11 +425,14 @@ impl Trace {
     /// Parts that were held have gone over.
     pub fn release(&self, kept: &mut Kept) {
         let mut held = self.held.borrow_mut();
-        let HeldParts { here, before, lost, .. } = &mut *held;
-        // Of one of which a part has no place that is told yet.
-        for number in kept.0.drain(..).filter(|number| lost.iter().all(|(of, _)| of != number)) {
-            before.remove(&number);
-            if here.binary_search_by_key(&number, |here| here.0).is_ok() {
+        for number in kept.0.drain(..) {
+            // Of one of which a part has no place that is told yet.
+            if held.lost.iter().any(|(of, _)| *of == number) {
+                continue;
+            }
+            let merged = held.before.remove(&number).and_then(Before::gone_over);
+            held.over.extend(merged);
+            if held.here.binary_search_by_key(&number, |here| here.0).is_ok() {
                 self.written.set(true);
             }
         }
@@ -412,33 +459,40 @@ impl Trace {
 
     /// Ends the line number `line`, which is settled, for the parts of it that are held.
     pub(crate) fn settle_held(&self, text: &str, line: u64) {
-        let whole = self.whole.get();
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
         let HeldParts { here, before, .. } = &mut *held;
-        if whole {
-            before.extend(here.drain(..).map(|(number, ..)| (number, (line, String::new(), whole))));
-        }
         if here.is_empty() {
+            return;
+        }
+        if self.whole.get() {
+            let depends = self.depends.get();
+            let waits = |number| self.merged.get().filter(|_| depends == Some(number));
+            before.extend(here.drain(..).map(|(number, ..)| {
+                let tells = waits(number).map_or(Tells::Nothing, Tells::Line);
+                (number, Before { line, tells })
+            }));
             return;
         }
         let places = Places::of(text, here.iter().map(|&(_, from, to)| (from, to)));
         for (number, from, to) in here.drain(..) {
             // What stands around a list is told once, with its first part.
             let pointer = self.placed(places.pointer(from - start, to - start));
-            let told = whole || pointer.is_none();
-            before.insert(number, (line, pointer.unwrap_or_default(), told));
+            let tells = pointer.map_or(Tells::Nothing, Tells::Part);
+            before.insert(number, Before { line, tells });
         }
     }
 
     /// What there is to say about parts of earlier lines that were held: for each the line and the finding.
     pub(crate) fn take_late(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
-        let HeldParts { before, told, lost, .. } = &mut *held;
-        let mut late = Vec::new();
+        let HeldParts {
+            before, told, lost, over, ..
+        } = &mut *held;
+        let mut late = std::mem::take(over);
         lost.retain(|(number, note)| match before.get(number) {
-            Some((line, pointer, whole)) => {
-                if !whole {
+            Some(Before { line, tells }) => {
+                if let Tells::Part(pointer) = tells {
                     late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
                 }
                 false
@@ -446,10 +500,8 @@ impl Trace {
             None => true,
         });
         told.retain(|(number, fate, note)| match before.remove(number) {
-            Some((line, pointer, whole)) => {
-                if !whole {
-                    late.push((line, Finding::new(*fate, &pointer, note)));
-                }
+            Some(part) => {
+                late.extend(part.told(*fate, note));
                 false
             }
             None => true,
@@ -460,9 +512,12 @@ impl Trace {
         late
     }
 
-    /// The session is over: nobody holds anything of the lines before this one.
-    pub(crate) fn end_held(&self) {
-        self.held.borrow_mut().before.clear();
+    /// The session is over: nobody holds anything of the lines before this one. Returns what there is still to say about them.
+    pub(crate) fn end_held(&self) -> Vec<(u64, Finding)> {
+        let mut held = self.held.borrow_mut();
+        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).collect();
+        late.sort_by_key(|(line, _)| *line);
+        late
     }
 
     /// The event of this line went over.
@@ -473,6 +528,13 @@ impl Trace {
     /// The event of this line is part of another one.
     pub fn merged(&self, note: &'static str) {
         self.merged.set(Some(note));
+    }
+
+    /// The same if the part that was kept last goes over, which is a part of this line.
+    pub fn merged_with(&self, kept: &Kept, note: &'static str) {
+        self.merged(note);
+        let here = |number: &u64| self.held.borrow().here.iter().any(|(held, ..)| held == number);
+        self.depends.set(kept.0.last().copied().filter(here));
     }
 
     /// An event of this line has no place. If nothing of the line goes over, that is why; else its parts are told like all others that
@@ -506,13 +568,21 @@ impl Trace {
         if let Some(note) = self.merged.get().filter(|_| !wrote || is_others) {
             self.whole.set(true);
             // One entry tells of the line: what has no place goes over with nothing else.
-            findings.push(left_out.map_or_else(|| Finding::new(Fate::Merged, "", note), |why| Finding::new(Fate::Dropped, "", why)));
+            match left_out {
+                Some(why) => {
+                    self.depends.set(None);
+                    findings.push(Finding::new(Fate::Dropped, "", why));
+                }
+                None if self.depends.get().is_some() => {}
+                None => findings.push(Finding::new(Fate::Merged, "", note)),
+            }
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }
         // What was written may be of lines before this one, and what is held is no more than that.
         if !carried || left_out.is_some() && !self.written.get() {
             self.whole.set(true);
+            self.depends.set(None);
             findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed | Fate::Merged));
             let tells = |finding: &Finding| finding.pointer.is_empty() && matches!(finding.fate, Fate::Dropped | Fate::Damaged | Fate::Merged);
             if !findings.iter().any(tells) {

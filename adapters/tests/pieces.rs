@@ -7,7 +7,7 @@ mod common;
 use agentglot_adapters::convert::Options;
 use serde_json::Value;
 
-use common::{convert, format, model_goldens, quick, with_ledger};
+use common::{Wrongs, convert, format, model_goldens, plain_goldens, quick, targets, with_ledger};
 
 /// A reply of Claude Code in pieces, without the whole blocks that follow them as a rule.
 const PIECES: [&str; 10] = [
@@ -81,4 +81,85 @@ fn arguments_that_were_cut_off_are_an_object_where_one_is_needed() {
             );
         }
     }
+}
+
+/// Every string of a value.
+fn gather(value: &Value, to: &mut String) {
+    match value {
+        Value::String(text) => to.push_str(text),
+        Value::Array(list) => list.iter().for_each(|value| gather(value, to)),
+        Value::Object(members) => members.values().for_each(|value| gather(value, to)),
+        _ => {}
+    }
+}
+
+/// Every string of the values in a log, and lines that are text, one behind the other.
+fn strings(log: &str) -> String {
+    let mut all = String::new();
+    match serde_json::from_str::<Value>(log) {
+        Ok(value) => gather(&value, &mut all),
+        Err(_) => log.lines().for_each(|line| match serde_json::from_str(line) {
+            Ok(value) => gather(&value, &mut all),
+            Err(_) => all.push_str(line),
+        }),
+    }
+    all
+}
+
+#[test]
+fn a_piece_that_is_told_as_a_part_of_the_whole_is_in_it() {
+    const TEXTS: [&str; 4] = [
+        "/event/delta/text",
+        "/event/delta/thinking",
+        "/choices/0/delta/content",
+        "/choices/0/delta/reasoning_content",
+    ];
+    let mut wrongs = Wrongs::default();
+    let mut pieces = 0;
+    for log in plain_goldens().iter().chain(&model_goldens()) {
+        let lines: Vec<Value> = log
+            .bytes
+            .split(|byte| *byte == b'\n')
+            .map(|line| serde_json::from_slice(line).unwrap_or_default())
+            .collect();
+        if !lines.iter().any(|line| TEXTS.iter().any(|at| line.pointer(at).is_some())) {
+            continue;
+        }
+        for to in targets(log.format) {
+            let converted = convert(&with_ledger(Options::new(log.format, to)), &log.bytes);
+            let entries: Vec<Value> = converted
+                .ledger
+                .lines()
+                .map(|entry| serde_json::from_str(entry).expect("an entry is JSON"))
+                .collect();
+            let mut said = strings(converted.text());
+            // The whole block may have no place, which is told where it stands.
+            for entry in entries.iter().filter(|entry| entry["fate"] == "dropped") {
+                let line = entry["line"].as_u64().and_then(|line| lines.get(line as usize - 1));
+                let part = entry["pointer"].as_str();
+                gather(
+                    line.zip(part).and_then(|(line, part)| line.pointer(part)).unwrap_or(&Value::Null),
+                    &mut said,
+                );
+            }
+            for entry in entries {
+                if entry["fate"] != "merged" || entry["note"] != "deltas of a block that goes over whole" {
+                    continue;
+                }
+                let first = entry["line"].as_u64().expect("an entry has a line");
+                let last = entry["last_line"].as_u64().unwrap_or(first);
+                for line in first..=last {
+                    let value = &lines[line as usize - 1];
+                    let piece = TEXTS.iter().find_map(|at| value.pointer(at)?.as_str()).unwrap_or_default();
+                    pieces += 1;
+                    wrongs.check();
+                    if !said.contains(piece) {
+                        wrongs.add(format!("{} -> {to}", log.format), format!("{}: line {line}: {piece:?}", log.name));
+                    }
+                }
+            }
+        }
+    }
+    assert!(pieces > 500, "{pieces}");
+    wrongs.finish("pieces of a whole");
 }

@@ -200,7 +200,7 @@ impl Thread {
             if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) = delta.piece {
                 desk.down.out.hold(&mut block.kept, text.as_escaped());
             }
-            desk.down.out.merged("deltas of a block that goes over whole");
+            desk.down.out.merged_with(&block.kept, "deltas of a block that goes over whole");
         }
         Some(at)
     }

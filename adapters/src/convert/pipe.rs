@@ -115,7 +115,7 @@ impl Pipe<'_, '_> {
             let tells = |finding: &Finding| !self.identity || matches!(finding.fate, Fate::Repaired | Fate::Damaged);
             ledger.add(self.line, trace.take_findings().into_iter().filter(tells));
             ledger.add_late(trace.take_late());
-            trace.end_held();
+            ledger.add_late(trace.end_held());
         }
     }
 

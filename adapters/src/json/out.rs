@@ -259,6 +259,14 @@ impl Out {
         }
     }
 
+    /// The same if the part that was kept last goes over; else that has no place, and nothing else of the event.
+    #[inline]
+    pub fn merged_with(&self, kept: &Kept, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.merged_with(kept, note);
+        }
+    }
+
     /// Tells the ledger about a value in the output that the source did not have. `pointer` is that of the output line.
     #[inline]
     pub fn invented(&self, pointer: &'static str, note: &'static str) {
