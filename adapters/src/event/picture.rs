@@ -9,6 +9,10 @@ pub(crate) struct Picture<'a> {
     pub(crate) mime: Option<Str<'a>>,
     /// The data in base64, or the address.
     pub(crate) value: Str<'a>,
+    /// The whole block.
+    raw: Raw<'a>,
+    /// The address, where there is one; it may hold the data.
+    address: Option<Str<'a>>,
 }
 
 impl<'a> Media<'a> {
@@ -22,14 +26,23 @@ impl<'a> Media<'a> {
         let held = held.unwrap_or(self.raw);
         let data = ["media_type", "mimeType"].iter().find_map(|name| of(held, name)).zip(of(held, "data"));
         let address = || held.string().or_else(|| ["url", "fileUri"].iter().find_map(|name| of(held, name)));
-        let (mime, value) = match data {
-            Some((mime, data)) => (Some(mime), data),
-            None => in_address(address()?),
+        let (address, (mime, value)) = match data {
+            Some((mime, data)) => (None, (Some(mime), data)),
+            None => {
+                let address = address()?;
+                (Some(address), in_address(address))
+            }
         };
         let is_document = self.kind.is("document");
         let is_image = ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
             || mime.is_some_and(|mime| mime.begins("image/"));
-        (is_image || is_document).then_some(Picture { is_document, mime, value })
+        (is_image || is_document).then_some(Picture {
+            is_document,
+            mime,
+            value,
+            raw: self.raw,
+            address,
+        })
     }
 }
 
@@ -47,14 +60,15 @@ impl Picture<'_> {
 
     /// Writes its address, which holds the data themselves where they are known.
     pub(crate) fn write_address(&self, out: &mut Out) {
-        out.lit("\"");
-        if let Some(mime) = self.mime {
-            out.lit("data:");
-            out.body(mime);
-            out.lit(";base64,");
+        if let Some(address) = self.address {
+            return out.str(address);
         }
+        out.lit("\"data:");
+        out.body(self.mime.unwrap_or_default());
+        out.lit(";base64,");
         out.body(self.value);
         out.lit("\"");
+        out.renamed(self.raw.as_str(), "an image is an address");
     }
 
     /// Writes it as one of Gemini's parts.

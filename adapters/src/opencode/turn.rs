@@ -263,6 +263,7 @@ impl Encoder {
                 && media.picture().is_some()
             {
                 out.lit(before);
+                out.invented("/part/state/attachments/0/id", "parts have no ids elsewhere");
                 out.beside(media.kind.as_escaped());
                 self.file(media, &message, out);
                 before = ",";
@@ -274,7 +275,6 @@ impl Encoder {
     /// A part that is an image, of a message.
     pub(super) fn file(&mut self, media: &Media<'_>, message: &str, out: &mut Out) {
         let Some(picture) = media.picture() else { return };
-        out.invented("/part/id", "parts have no ids elsewhere");
         out.lit("{\"id\":\"");
         out.lit(&self.next_id("prt"));
         quoted("\",\"sessionID\"", &self.session, out);
