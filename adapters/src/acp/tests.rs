@@ -329,3 +329,11 @@ fn calls_of_a_reply_keep_their_order() {
         assert!(calls[2] < ended[0] && ended.is_sorted(), "{out}");
     }
 }
+
+/// What this protocol's reader did not understand is no block, whatever it is called.
+#[test]
+fn a_text_without_text_is_no_block_elsewhere() {
+    let said = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":0}}}}"#;
+    let claude = kept(&[PROMPT, said].join("\n"), "acp", "claude");
+    assert!(!claude.contains(r#""text":0"#), "{claude}");
+}

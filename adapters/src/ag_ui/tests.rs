@@ -315,3 +315,18 @@ fn what_a_list_of_messages_says_otherwise_is_accounted_for() {
         assert!(!ledger.contains("/messages/0/id"), "{ledger}");
     }
 }
+
+/// What a run gives its host may be any value, and is no text that it has said.
+#[test]
+fn what_a_run_gives_is_no_text_elsewhere() {
+    let log = concat!(
+        r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+        "\n",
+        r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","role":"assistant","delta":"said"}"#,
+        "\n",
+        r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","result":{"given":1}}"#,
+        "\n",
+    );
+    let cursor = converted(log, "ag-ui", "cursor");
+    assert!(cursor.contains(r#""result":"said""#), "{cursor}");
+}

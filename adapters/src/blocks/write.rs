@@ -52,11 +52,11 @@ impl Writer {
     }
 
     /// Whether there is such a block here. What is not known may be one.
-    fn is_block(&self, block: &Block<'_>) -> bool {
+    pub(crate) fn is_block(&self, block: &Block<'_>) -> bool {
         match block {
             _ if self.own => true,
             Block::Media(media) => !ELSEWHERE.iter().any(|kind| media.kind.is(kind)) || media.picture().is_some(),
-            Block::Other { kind, .. } => !ELSEWHERE.iter().any(|known| kind.is(known)),
+            Block::Other { kind, .. } => !HERE.iter().chain(&ELSEWHERE).any(|known| kind.is(known)),
             _ => true,
         }
     }
@@ -137,8 +137,11 @@ impl Writer {
     }
 }
 
+/// What content blocks are that have a meaning here: one of these that was not understood elsewhere is none.
+const HERE: [&str; 6] = ["", "text", "thinking", "redacted_thinking", "tool_use", "tool_result"];
+
 /// What other protocols have among their contents, and no content block is.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 14] = [
     "audio",
     "resource",
     "resource_link",
@@ -147,6 +150,12 @@ const ELSEWHERE: [&str; 8] = [
     "input_file",
     "tool_call",
     "video_url",
+    "subtask",
+    "agent",
+    "compaction",
+    "localImage",
+    "mention",
+    "skill",
 ];
 
 /// Writes one member behind a comma.

@@ -172,7 +172,9 @@ impl Encoder {
                 out.carried();
                 continue;
             }
-            self.assistant(event, reply, block, out);
+            if self.writer.is_block(block) {
+                self.assistant(event, reply, block, out);
+            }
         }
     }
 

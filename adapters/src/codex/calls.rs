@@ -286,3 +286,33 @@ pub(super) fn messages<'a>(states: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> 
         _ => Content::Blocks(blocks.into_bump_slice()),
     }
 }
+
+/// What came of a call in the words of `exec`, if anything is said of it.
+pub(super) fn detail<'a>(shown: &[(&'static str, Raw<'a>)], cx: &Cx<'a>) -> Option<Detail<'a>> {
+    (!shown.is_empty()).then(|| Detail {
+        shape: DetailShape::Codex,
+        raw: in_words(shown, cx),
+    })
+}
+
+/// What came of a call in the words of `exec`, of members of an item that may spell them otherwise.
+fn in_words<'a>(shown: &[(&'static str, Raw<'a>)], cx: &Cx<'a>) -> Raw<'a> {
+    let server = shown
+        .first()
+        .filter(|(name, result)| *name == "result" && result.shape() == Some(Shape::Object));
+    let Some((_, result)) = server else { return object(shown, cx) };
+    let parts = [("content", "content"), ("structuredContent", "structured_content")];
+    let parts: Vec<_> = parts.iter().filter_map(|(name, made)| Some((*made, result.get(name)?))).collect();
+    let inner = object(&parts, cx);
+    let mut all = shown.to_vec();
+    all[0].1 = inner;
+    let whole = object(&all, cx);
+    // The inner object is no part of the line, but what stands in it is.
+    let mut at = "{\"result\":{".len();
+    for (name, value) in parts {
+        let from = at + name.len() + "\"\":".len();
+        at = from + value.as_str().len() + ",".len();
+        cx.stands_for(&whole.as_str()[from..at - 1], value.as_str());
+    }
+    whole
+}

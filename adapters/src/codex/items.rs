@@ -3,7 +3,7 @@
 use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 
 use crate::codec::Cx;
-use crate::event::{At, Content, Field, Fields};
+use crate::event::{At, Block, Content, Field, Fields, Picture};
 use crate::json::{Out, Raw, Str};
 
 /// Where fields of an item stand.
@@ -231,4 +231,31 @@ pub(super) fn object<'a>(members: &[(&'static str, Raw<'a>)], cx: &Cx<'a>) -> Ra
     }
     // Lines are checked in full.
     Raw::checked(text)
+}
+
+/// Writes the texts and the images of content, each in its form.
+pub(super) fn parts(content: Content<'_>, text: impl Fn(Str<'_>, &mut Out), image: impl Fn(&Picture<'_>, &mut Out), out: &mut Out) {
+    let blocks = match content {
+        Content::Text(one) => return text(one, out),
+        Content::Blocks(blocks) => blocks,
+    };
+    let mut between = "";
+    for block in blocks {
+        match block {
+            Block::Text { text: one, .. } => {
+                out.lit(between);
+                text(*one, out);
+            }
+            Block::Media(media) => {
+                let Some(picture) = media.picture().filter(|picture| !picture.is_document) else {
+                    continue;
+                };
+                out.lit(between);
+                out.beside(media.kind.as_escaped());
+                image(&picture, out);
+            }
+            _ => continue,
+        }
+        between = ",";
+    }
 }

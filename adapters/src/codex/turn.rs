@@ -306,7 +306,9 @@ impl Encoder {
 
     /// What came of a call, as its item says it.
     pub(super) fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
-        if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex) {
+        // What a model was told of a call may say how it ended, and not what came of it.
+        let is_whole = |raw: Raw<'_>| tool.shows.first().is_none_or(|first| raw.get(first).is_some());
+        if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex && is_whole(detail.raw)) {
             let shown = detail.raw.members().filter(|(name, _)| tool.shows.contains(&name.as_escaped()));
             shown.for_each(|(_, value)| out.used(value.as_str()));
             return detail.raw.as_str().to_owned();

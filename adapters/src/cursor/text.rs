@@ -94,7 +94,8 @@ impl Encoder {
     fn result_end(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         let own = self.style.source == Dialect::Cursor;
         name("result", out);
-        let whole = event.fields.iter().find(|field| field.known && field.key.is("result"));
+        let may_be_own = matches!(self.style.source, Dialect::Cursor | Dialect::Agentglot);
+        let whole = event.fields.iter().find(|field| may_be_own && field.known && field.key.is("result"));
         match (whole, outcome.text) {
             // All segments, as this dialect has said it itself.
             (Some(whole), _) => out.unchecked(whole.value),

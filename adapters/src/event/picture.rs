@@ -9,6 +9,10 @@ pub(crate) struct Picture<'a> {
     pub(crate) mime: Option<Str<'a>>,
     /// The data in base64, or the address.
     pub(crate) value: Str<'a>,
+    /// The whole block.
+    raw: Raw<'a>,
+    /// The address, where there is one; it may hold the data.
+    address: Option<Str<'a>>,
 }
 
 impl<'a> Media<'a> {
@@ -16,19 +20,29 @@ impl<'a> Media<'a> {
     pub(crate) fn picture(&self) -> Option<Picture<'a>> {
         self.raw.check().ok()?;
         let of = |raw: Raw<'a>, name: &str| raw.get(name).and_then(Raw::string);
-        let held = ["source", "inlineData", "fileData", "image_url"]
+        let held = ["source", "inlineData", "fileData", "image_url", "imageUrl"]
             .iter()
             .find_map(|name| self.raw.get(name));
         let held = held.unwrap_or(self.raw);
         let data = ["media_type", "mimeType"].iter().find_map(|name| of(held, name)).zip(of(held, "data"));
         let address = || held.string().or_else(|| ["url", "fileUri"].iter().find_map(|name| of(held, name)));
-        let (mime, value) = match data {
-            Some((mime, data)) => (Some(mime), data),
-            None => in_address(address()?),
+        let (address, (mime, value)) = match data {
+            Some((mime, data)) => (None, (Some(mime), data)),
+            None => {
+                let address = address()?;
+                (Some(address), in_address(address))
+            }
         };
         let is_document = self.kind.is("document");
-        let is_image = ["image", "input_image", "image_url"].iter().any(|kind| self.kind.is(kind)) || mime.is_some_and(|mime| mime.begins("image/"));
-        (is_image || is_document).then_some(Picture { is_document, mime, value })
+        let is_image = ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
+            || mime.is_some_and(|mime| mime.begins("image/"));
+        (is_image || is_document).then_some(Picture {
+            is_document,
+            mime,
+            value,
+            raw: self.raw,
+            address,
+        })
     }
 }
 
@@ -42,6 +56,33 @@ impl Picture<'_> {
     /// What it is called in blocks.
     pub(crate) const fn kind(&self) -> &'static str {
         if self.is_document { "document" } else { "image" }
+    }
+
+    /// Writes its address, which holds the data themselves where they are known.
+    pub(crate) fn write_address(&self, out: &mut Out) {
+        if let Some(address) = self.address {
+            return out.str(address);
+        }
+        out.lit("\"data:");
+        out.body(self.mime.unwrap_or_default());
+        out.lit(";base64,");
+        out.body(self.value);
+        out.lit("\"");
+        out.renamed(self.raw.as_str(), "an image is an address");
+    }
+
+    /// Writes it as one of Gemini's parts.
+    pub(crate) fn write_part(&self, out: &mut Out) {
+        match self.mime {
+            Some(mime) => {
+                out.lit("{\"inlineData\":{\"mimeType\":");
+                out.str(mime);
+                out.lit(",\"data\":");
+            }
+            None => out.lit("{\"fileData\":{\"fileUri\":"),
+        }
+        out.str(self.value);
+        out.lit("}}");
     }
 
     /// Writes it as a block with a `source`.
@@ -71,6 +112,8 @@ mod tests {
             ("image", r#"{"type":"image","mimeType":"image/png","data":"QUJD"}"#),
             ("input_image", r#"{"type":"input_image","image_url":"data:image/png;base64,QUJD"}"#),
             ("image_url", r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}"#),
+            ("inputImage", r#"{"type":"inputImage","imageUrl":"data:image/png;base64,QUJD"}"#),
+            ("file", r#"{"type":"file","mime":"image/png","url":"data:image/png;base64,QUJD"}"#),
             ("inlineData", r#"{"inlineData":{"mimeType":"image/png","data":"QUJD"}}"#),
         ] {
             let media = Media {

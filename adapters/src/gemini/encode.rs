@@ -27,6 +27,8 @@ pub struct Encoder {
     /// The last time that the source said, as it is written.
     time: String,
     pub(super) turn: Turn,
+    /// Where the source says the answer of the last document.
+    pub(super) answers: Kept,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
@@ -43,6 +45,7 @@ impl Encoder {
             facts: Unsaid::default(),
             time: String::new(),
             turn: Turn::default(),
+            answers: Kept::default(),
             total: Usage::default(),
             pieces: String::new(),
         }

@@ -1,4 +1,4 @@
-use crate::testing::{converted, damage};
+use crate::testing::{converted, damage, traced};
 
 const LOG: &str = concat!(
     r#"{"type":"init","timestamp":"2026-11-21T07:03:48.381Z","session_id":"s1","model":"m1"}"#,
@@ -127,4 +127,41 @@ fn text_is_what_was_said_each_round_on_lines_of_its_own() {
     assert_eq!(converted(LOG, "gemini", "gemini:text"), "I look.\nGone.\n");
     let failed = r#"{"session_id":"s1","error":{"type":"FatalTurnLimitedError","message":"Too many.","code":53}}"#;
     assert_eq!(converted(failed, "gemini:json", "gemini:text"), "");
+}
+
+/// One text is the answer; the ledger tells of the others, and of what was asked of tools.
+#[test]
+fn a_document_says_the_last_answer() {
+    let user = |text: &str| format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}},\"session_id\":\"s\"}}\n");
+    let says = |id: &str, block: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"{id}\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{block}]}},\"session_id\":\"s\"}}\n"
+        )
+    };
+    let ends = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"s\"}\n".to_owned();
+    let log = [
+        &user("one"),
+        &says("a", r#"{"type":"text","text":"before"}"#),
+        &says("a", r#"{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}"#),
+        &user("no").replace(r#""no""#, r#"[{"type":"tool_result","tool_use_id":"c","content":"no"}]"#),
+        &says("b", r#"{"type":"text","text":"first"}"#),
+        &ends,
+        &user("two"),
+        &says("c", r#"{"type":"text","text":"second"}"#),
+        &ends,
+    ]
+    .map(String::as_str)
+    .concat();
+    let (document, ledger) = traced(&log, "claude", "gemini:json");
+    assert!(document.contains("\"second\"") && !document.contains("first"), "{document}");
+    let dropped = |line: u32, pointer: &str| {
+        let found = ledger.lines().any(|entry| {
+            entry.contains(&format!("\"line\":{line},")) && entry.contains(&format!("\"pointer\":\"{pointer}\"")) && entry.contains("\"dropped\"")
+        });
+        assert!(found, "{line} {pointer} in {ledger}");
+    };
+    dropped(2, "/message/content/0/text");
+    dropped(3, "/message/content/0/input");
+    dropped(5, "/message/content/0/text");
+    assert!(!ledger.contains("\"line\":8,\"pointer\":\"/message/content/0/text\""), "{ledger}");
 }

@@ -16,6 +16,11 @@ use crate::event::{
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
+/// What the ledger says of calls where only their number is written.
+const NO_PLACE: &str = "no place in gemini: calls are counted";
+/// What it says of texts where one is written.
+const NO_ANSWER: &str = "no place in gemini: the last text of the last turn is the answer";
+
 /// The turn that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -27,6 +32,8 @@ pub(super) struct Turn {
     said: String,
     /// Where in `said` the text behind the last result begins.
     answer: usize,
+    /// Where the source says what a document's answer is so far.
+    answers: Kept,
     pub(super) deeds: Deeds,
     results: Results,
     /// How often the model was asked.
@@ -180,7 +187,7 @@ impl Encoder {
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } if self.is_document() => {
-                    out.used(text.as_escaped());
+                    out.hold(&mut self.turn.answers, text.as_escaped());
                     self.turn.said.push_str(text.as_escaped());
                 }
                 Block::Call(call) => self.call(call, origin, out),
@@ -196,6 +203,7 @@ impl Encoder {
         self.begin(origin, out);
         self.turn.deeds.called(call);
         if !self.is_stream() {
+            out.lost(call.input.as_str(), None, NO_PLACE);
             return self.end_line(out);
         }
         if self.style.agent && self.turn.results.called(call.id) {
@@ -213,6 +221,7 @@ impl Encoder {
     fn tool_result(&mut self, result: &ToolResult<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
         self.turn.answer = self.turn.said.len();
+        out.drop_held(&mut self.turn.answers, NO_ANSWER);
         self.turn.deeds.answered(result);
         if !self.is_stream() {
             return;
@@ -296,7 +305,8 @@ impl Encoder {
             return out.used(text.as_escaped());
         }
         if self.is_document() {
-            out.used(text.as_escaped());
+            out.drop_held(&mut self.turn.answers, NO_ANSWER);
+            out.hold(&mut self.turn.answers, text.as_escaped());
             self.turn.answer = self.turn.said.len();
             self.turn.said.push_str(text.as_escaped());
         } else {
@@ -342,12 +352,15 @@ impl Encoder {
     }
 
     /// The one object at the end. The program writes no line feed behind it; in a log, whose turns may be many, one divides them.
-    fn document(&self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
+    fn document(&mut self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
+        out.drop_held(&mut self.answers, NO_ANSWER);
+        self.answers.append(std::mem::take(&mut self.turn.answers));
         let from = out.len();
         out.lit("{\"session_id\":\"");
         out.lit(&self.session);
         out.lit("\"");
         if outcome.is_error {
+            out.drop_held(&mut self.answers, "an error stands in the place of the answer");
             let kind = Some(error_type(outcome.kind)).filter(|kind| *kind != UNKNOWN);
             out.lit(",\"error\":{\"type\":\"");
             out.lit(kind.unwrap_or("Error"));

@@ -4,7 +4,7 @@ use super::fields::knows;
 use super::{ABORTED, DENIED, INVALID, PART, STATE};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Dialect};
-use crate::event::{Content, Count, Detail, DetailShape, ResultStatus, Stop, ToolCall, ToolResult, Usage};
+use crate::event::{Block, Content, Count, Detail, DetailShape, Media, ResultStatus, Stop, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
 use crate::tools::kind_of;
 
@@ -88,11 +88,17 @@ impl<'a> Part<'a> {
             state.word("status", &cx);
             let metadata = state.shaped("metadata", Shape::Object, &cx);
             let status = status(word.is("completed"), call.name, text, metadata);
+            let files = state.get("attachments").into_iter().flat_map(Raw::elements).filter_map(image);
+            let blocks: Vec<_> = std::iter::once(Block::Text { text, fields: &[] }).chain(files).collect();
             ToolResult {
                 call: id,
                 name: Some(name),
                 status,
-                content: Content::Text(text),
+                content: if blocks.len() > 1 {
+                    Content::Blocks(cx.list(&blocks))
+                } else {
+                    Content::Text(text)
+                },
                 is_error: None,
                 detail: metadata.map(|raw| Detail {
                     shape: DetailShape::Opencode,
@@ -121,6 +127,13 @@ impl<'a> Part<'a> {
         let stop = Stop::read(self.members.text("reason", &cx)?);
         Some((stop, usage(&self.members, &cx)))
     }
+}
+
+/// An image among files. Those that lie elsewhere are none here: nobody else can read them.
+pub(super) fn image<'a>(file: Raw<'a>) -> Option<Block<'a>> {
+    let kind = file.get("type").and_then(Raw::string).filter(|kind| kind.is("file"))?;
+    let media = Media { kind, raw: file };
+    media.picture().map(|_| Block::Media(media))
 }
 
 /// Whether a call that is completed has failed.

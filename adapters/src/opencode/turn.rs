@@ -5,7 +5,8 @@ use super::encode::Encoder;
 use super::own::completed;
 use crate::codec::Dialect;
 use crate::event::{
-    Block, Count, DetailShape, Event, Fatal, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Reply, StopKind, ToolCall, ToolResult, Usage,
+    Block, Content, Count, DetailShape, Event, Fatal, Kind, Limit, Media, Origin, Outcome, OutcomeKind, Place, Reply, StopKind, ToolCall, ToolResult,
+    Usage,
 };
 use crate::ids;
 use crate::json::{Out, Raw, Str};
@@ -252,6 +253,39 @@ impl Encoder {
         self.tool(&called, Some(result), event.origin, out);
     }
 
+    /// The images that came with a result.
+    fn attachments(&mut self, content: Content<'_>, out: &mut Out) {
+        let Content::Blocks(blocks) = content else { return };
+        let message = self.message.clone();
+        let mut before = ",\"attachments\":[";
+        for block in blocks {
+            if let Block::Media(media) = block
+                && media.picture().is_some()
+            {
+                out.lit(before);
+                out.invented("/part/state/attachments/0/id", "parts have no ids elsewhere");
+                out.beside(media.kind.as_escaped());
+                self.file(media, &message, out);
+                before = ",";
+            }
+        }
+        out.lit(if before == "," { "]" } else { "" });
+    }
+
+    /// A part that is an image, of a message.
+    pub(super) fn file(&mut self, media: &Media<'_>, message: &str, out: &mut Out) {
+        let Some(picture) = media.picture() else { return };
+        out.lit("{\"id\":\"");
+        out.lit(&self.next_id("prt"));
+        quoted("\",\"sessionID\"", &self.session, out);
+        quoted(",\"messageID\"", message, out);
+        out.lit(",\"type\":\"file\",\"mime\":");
+        out.str(picture.mime.unwrap_or(Str::trusted("image/*")));
+        out.lit(",\"url\":");
+        picture.write_address(out);
+        out.lit("}");
+    }
+
     fn tool(&mut self, call: &ToolCall<'_>, result: Option<&ToolResult<'_>>, origin: Origin<'_>, out: &mut Out) {
         self.begin_line("tool_use", origin, out);
         out.lit(",\"part\":{\"type\":\"tool\",\"tool\":");
@@ -292,6 +326,7 @@ impl Encoder {
                     title(call, out);
                 }
                 self.span("/part/state/time", out);
+                self.attachments(result.content, out);
             }
         }
         out.lit("},");

@@ -8,7 +8,7 @@ use super::json::{escaped, plain as plain_text};
 use super::lines;
 use super::table::{DetailReader, Tools, Typed, any_kind};
 use super::texts::{self, joined};
-use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::event::{Block, Content, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Raw, Str};
 
 /// What a tool result shows.
@@ -240,7 +240,9 @@ pub(crate) fn read<'a>(
     arena: &'a Bump,
 ) -> ToolOutput<'a> {
     let text = joined(result.content, arena);
-    if let Some(typed) = typed(kind, args, text, result, arena) {
+    // No form of a result but blocks holds an image.
+    let has_media = matches!(result.content, Content::Blocks(blocks) if blocks.iter().any(|block| matches!(block, Block::Media(_))));
+    if !has_media && let Some(typed) = typed(kind, args, text, result, arena) {
         return typed;
     }
     if result.content.has_other_than_text() || matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled) {

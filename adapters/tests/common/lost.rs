@@ -225,6 +225,12 @@ fn in_parts(said: &Said, text: &str) -> bool {
     }
 }
 
+/// Whether a text is the address of an image, which holds the type and the data that are said.
+fn is_address(said: &Said, text: &str) -> bool {
+    let held = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    held.is_some_and(|(kind, data)| said.has(kind) && said.has(data))
+}
+
 /// The other direction: what is in the output and not in the input.
 fn made_up(name: &str, options: &Options, input: &[u8], out: &[u8], entries: &[Entry], wrongs: &mut Wrongs) {
     let source = Said::of(String::from_utf8_lossy(input).replace("\n\u{feff}", "\n").as_bytes());
@@ -248,7 +254,8 @@ fn made_up(name: &str, options: &Options, input: &[u8], out: &[u8], entries: &[E
                 once.insert(text.to_owned());
                 continue;
             }
-            let known = source.has(text) || worked_out(options.from, options.to, leaf.key, text) || in_parts(&source, text);
+            let known =
+                source.has(text) || worked_out(options.from, options.to, leaf.key, text) || in_parts(&source, text) || is_address(&source, text);
             if !known && !in_another_unit(&leaf, options.to) {
                 silent.push((number, leaf.pointer.clone(), text.to_owned()));
             }

@@ -136,6 +136,7 @@ impl Encoder {
                     out.lost(thinking.text.as_escaped(), None, "thinking that no model has signed cannot be sent again");
                     out.left_out("thinking that no model has signed cannot be sent again");
                 }
+                block if !self.writer.is_block(block) => {}
                 block => {
                     let usage = reply.usage.or(self.tokens.take());
                     self.block(event, reply, usage.as_ref(), block, out);

@@ -3,10 +3,10 @@
 use super::decode::Decoder;
 use super::items::ItemMessage;
 use super::message::Message;
-use crate::codec::{Cx, Dialect};
-use crate::codex::calls::{mcp_content, messages, status};
+use crate::codec::Dialect;
+use crate::codex::calls::{detail, mcp_content, messages, status};
 use crate::codex::items::{MCP_TOOL_CALL, object};
-use crate::event::{Block, Content, Detail, DetailShape, Fate, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult, Topic};
+use crate::event::{Block, Content, Fate, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult, Topic};
 use crate::ids;
 use crate::json::{Error, Raw, Shape, Str};
 use crate::tools::kind_of;
@@ -81,7 +81,9 @@ impl Decoder {
             Some(tool) => self.call_of(tool, item)?,
             None => dynamic(item).ok_or_else(|| message.missing("params/item/tool"))?,
         };
-        self.agents(kind, item);
+        if kind == "collabAgentToolCall" {
+            self.agents(item, whole);
+        }
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
         let opened = self.open.get(item.id.as_escaped()).map(|(print, _)| *print);
         // What is searched for may be known at the end only.
@@ -161,14 +163,25 @@ impl Decoder {
         })
     }
 
-    /// The threads of the agents that a call has started.
-    fn agents(&mut self, kind: &str, item: &ItemMessage<'_>) {
-        let receivers = item.parts.get("receiverThreadIds").filter(|_| kind == "collabAgentToolCall");
-        for thread in receivers.into_iter().flat_map(Raw::strings) {
-            let known = self.children.iter().any(|(child, _)| child == thread.as_escaped());
-            if !known && thread.as_escaped() != self.thread && self.children.len() < MOST_OPEN {
-                self.children.push((thread.as_escaped().to_owned(), item.id.as_escaped().to_owned()));
+    /// The threads of the agents that a call has started, or talks to.
+    fn agents(&mut self, item: &ItemMessage<'_>, whole: bool) {
+        let id = item.id.as_escaped();
+        let spawns = item.parts.get("tool").is_some_and(|tool| tool.as_str() == "\"spawnAgent\"");
+        self.spawning.retain(|call| call != id);
+        let receivers = item.parts.get("receiverThreadIds").into_iter().flat_map(Raw::strings);
+        let mut named = false;
+        for thread in receivers.filter(|thread| thread.as_escaped() != self.thread) {
+            named = true;
+            let known = self.children.iter().position(|(child, _)| child == thread.as_escaped());
+            match known {
+                // Which call a thread came of that began before the call named it was a guess.
+                Some(at) if spawns => id.clone_into(&mut self.children[at].1),
+                None if self.children.len() < MOST_OPEN => self.children.push((thread.as_escaped().to_owned(), id.to_owned())),
+                _ => {}
             }
+        }
+        if spawns && !whole && !named && self.spawning.len() < MOST_OPEN {
+            self.spawning.push(id.to_owned());
         }
     }
 
@@ -267,41 +280,15 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, d
         .flat_map(|tool| tool.shows)
         .filter_map(|(name, made)| Some((*made, get(name)?)));
     let shown: Vec<_> = shown.collect();
-    let detail = (!shown.is_empty()).then(|| Detail {
-        shape: DetailShape::Codex,
-        raw: detail(&shown, cx),
-    });
     ToolResult {
         call: call.id,
         name: Some(call.name),
         status,
         content,
         is_error: None,
-        detail,
+        detail: detail(&shown, cx),
         fields: &[],
         // The line says its call again.
         of: Some(call),
     }
-}
-
-/// What came of a call in the words of `exec`.
-fn detail<'a>(shown: &[(&'static str, Raw<'a>)], cx: &Cx<'a>) -> Raw<'a> {
-    let server = shown
-        .first()
-        .filter(|(name, result)| *name == "result" && result.shape() == Some(Shape::Object));
-    let Some((_, result)) = server else { return object(shown, cx) };
-    let parts = [("content", "content"), ("structuredContent", "structured_content")];
-    let parts: Vec<_> = parts.iter().filter_map(|(name, made)| Some((*made, result.get(name)?))).collect();
-    let inner = object(&parts, cx);
-    let mut all = shown.to_vec();
-    all[0].1 = inner;
-    let whole = object(&all, cx);
-    // The inner object is no part of the line, but what stands in it is.
-    let mut at = "{\"result\":{".len();
-    for (name, value) in parts {
-        let from = at + name.len() + "\"\":".len();
-        at = from + value.as_str().len() + ",".len();
-        cx.stands_for(&whole.as_str()[from..at - 1], value.as_str());
-    }
-    whole
 }

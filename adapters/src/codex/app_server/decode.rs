@@ -38,10 +38,12 @@ pub struct Decoder {
     facts: Facts,
     /// The host has given the turn a schema of its answer.
     has_schema: bool,
+    /// That the conversation was made shorter is the last that was said.
+    pub(super) compacted: bool,
     /// A turn of the thread is going on.
     pub(super) in_turn: bool,
-    /// Threads that it has started, with and without a call.
-    kin: Vec<String>,
+    /// Calls that start an agent and do not name its thread yet.
+    pub(super) spawning: Vec<String>,
     /// What was asked in lines of other threads that were set aside.
     pub(super) elsewhere: Elsewhere,
     /// The request that the last line answered, and whether the host does: where another session begins with it, it is read once more.
@@ -130,7 +132,7 @@ impl Decoder {
             return false;
         }
         let (id, method) = (line.id(), line.method());
-        let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id) || self.kin.iter().any(|kin| kin == id);
+        let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id);
         if named.is_empty() {
             // An answer.
             let Some(id) = id.filter(|_| method.is_empty()) else { return false };
@@ -142,7 +144,8 @@ impl Decoder {
             return self.elsewhere.take(by_host, id) || asked.thread_of(id).is_some_and(|thread| !is_own(thread));
         }
         let parent = thread().and_then(|thread| thread.get("parentThreadId")).map_or("", word);
-        let other = !is_own(named) && (parent.is_empty() || !is_own(parent));
+        let begins = !self.spawning.is_empty() && !parent.is_empty() && is_own(parent);
+        let other = !is_own(named) && !begins;
         if let Some(id) = id.filter(|_| other && !method.is_empty()) {
             self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id);
         }
@@ -219,6 +222,12 @@ impl Decoder {
         self.tell(message, Kind::Notice(notice), sink);
     }
 
+    /// The conversation was made shorter, which an item and a message of its own say.
+    pub(super) fn compaction<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
+        let again = std::mem::replace(&mut self.compacted, true);
+        self.notice(message, if again { Topic::Status } else { Topic::Compaction }, None, sink);
+    }
+
     fn notification<'a>(&mut self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let name = method.unescape();
         match &*name {
@@ -235,6 +244,7 @@ impl Decoder {
             "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" | "item/mcpToolCall/progress" => self.progress(message, sink)?,
             "turn/plan/updated" => self.plan(message, sink)?,
             "thread/tokenUsage/updated" => self.tokens(message, sink)?,
+            "thread/compacted" => self.compaction(message, sink),
             "serverRequest/resolved" => self.resolved(message, sink),
             "error" => {
                 let Some(text) = message.find(&["error", "message"]).and_then(Raw::string) else {
@@ -329,8 +339,8 @@ impl Decoder {
             self.session(message, thread, thread, sink);
             return Ok(());
         }
-        if self.kin.len() < MOST_KIN && !self.kin.iter().any(|kin| kin == id.as_escaped()) {
-            self.kin.push(id.as_escaped().to_owned());
+        if !known && !self.spawning.is_empty() {
+            self.children.push((id.as_escaped().to_owned(), self.spawning.remove(0)));
         }
         self.notice(message, Topic::Task, None, sink);
         Ok(())
@@ -408,9 +418,6 @@ impl Decoder {
     }
 }
 
-/// More threads are not started by one.
-const MOST_KIN: usize = 256;
-
 /// One model call's.
 fn usage(last: Raw<'_>) -> Usage<'_> {
     let names = ["totalTokens", "inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens"];
@@ -446,7 +453,6 @@ fn topic(method: &str) -> Option<Topic> {
         | "rawResponseItem/completed"
         | "remoteControl/status/changed" => Topic::Status,
         "account/rateLimits/updated" => Topic::Limit,
-        "thread/compacted" => Topic::Compaction,
         "hook/started" | "hook/completed" => Topic::Hook,
         "configWarning"
         | "deprecationNotice"

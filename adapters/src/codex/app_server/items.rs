@@ -6,7 +6,7 @@ use super::decode::Decoder;
 use super::message::Message;
 use crate::chat::Members;
 use crate::codec::Cx;
-use crate::event::{Block, Content, Kind, Prompt, PromptSource, Sink, Topic};
+use crate::event::{Block, Content, Kind, Media, Prompt, PromptSource, Sink, Topic};
 use crate::json::{Error, Raw, Shape, Str};
 
 /// A message about an item.
@@ -42,9 +42,10 @@ impl Decoder {
             "agentMessage" => self.said(&item, false, whole, sink)?,
             "reasoning" => self.said(&item, true, whole, sink)?,
             "plan" if whole => self.said(&item, false, true, sink)?,
-            "contextCompaction" => self.notice(message, Topic::Compaction, None, sink),
+            "contextCompaction" if whole => self.compaction(message, sink),
             "hookPrompt" => self.notice(message, Topic::Hook, None, sink),
-            "plan" | "imageView" | "imageGeneration" | "enteredReviewMode" | "exitedReviewMode" | "sleep" | "subAgentActivity" => {
+            "contextCompaction" | "plan" | "imageView" | "imageGeneration" | "enteredReviewMode" | "exitedReviewMode" | "sleep"
+            | "subAgentActivity" => {
                 self.notice(message, Topic::Status, None, sink);
             }
             name => {
@@ -67,6 +68,7 @@ impl Decoder {
         item.took();
         let parent = self.origin(message).parent;
         if parent.is_none() {
+            self.compacted = false;
             self.round.leave();
         }
         let prompt = message.cx.keep(Prompt {
@@ -87,6 +89,7 @@ pub(super) fn content<'a>(list: Raw<'a>, cx: &Cx<'a>) -> Content<'a> {
                 cx.took(kind.as_escaped());
                 blocks.push(Block::Text { text, fields: &[] });
             }
+            None if kind.is("image") || kind.is("inputImage") => blocks.push(Block::Media(Media { kind, raw: part })),
             None => blocks.push(Block::Other { kind, raw: part }),
         }
     }

@@ -17,6 +17,11 @@ pub(super) struct Round {
     next: u32,
 }
 
+/// The number of a part of a thought itself, which is none of its summary.
+const fn own_part(index: u64) -> u64 {
+    index.saturating_add(1 << 32)
+}
+
 /// More blocks than this are not open at a time.
 const MOST_BLOCKS: usize = 256;
 
@@ -42,6 +47,7 @@ impl Decoder {
         if self.origin(message).parent.is_some() {
             return;
         }
+        self.compacted = false;
         if self.round.resulted && says {
             self.tell_with(message, Kind::RoundEnd(&RoundEnd::PLAIN), &[], sink);
             self.round = Round::default();
@@ -64,10 +70,8 @@ impl Decoder {
 
     pub(super) fn piece<'a>(&mut self, message: &Message<'a>, method: &str, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let item = message.need("itemId")?;
-        let part = ["summaryIndex", "contentIndex"]
-            .iter()
-            .find_map(|name| message.params.get(name)?.u64())
-            .unwrap_or(0);
+        let index = |name: &str| message.params.get(name).and_then(Raw::u64);
+        let part = index("summaryIndex").or_else(|| index("contentIndex").map(own_part)).unwrap_or(0);
         let thinks = method.starts_with("item/reasoning/");
         if method.ends_with("summaryPartAdded") {
             self.enter(message, true, sink);
@@ -99,16 +103,13 @@ impl Decoder {
         let cx = &message.cx;
         let texts = |name: &str| item.parts.get(name).filter(|list| list.shape() == Some(Shape::Array)).map(Raw::strings);
         let blocks: Vec<Block<'a>> = if thinks {
-            let summary: Vec<_> = texts("summary").into_iter().flatten().collect();
-            let parts = if summary.is_empty() {
-                texts("content").into_iter().flatten().collect()
-            } else {
-                summary
-            };
-            parts
-                .into_iter()
-                .map(|text| Block::Thinking(Thinking { text, ..Thinking::default() }))
-                .collect()
+            let summary = texts("summary").into_iter().flatten().zip(0..);
+            let content = texts("content").into_iter().flatten().zip((0..).map(own_part));
+            let mut parts: Vec<_> = summary.chain(content).collect();
+            // In the order in which their pieces began.
+            parts.sort_by_key(|(_, part)| self.round.block(item.id, *part).unwrap_or(u32::MAX));
+            let thought = |(text, _)| Block::Thinking(Thinking { text, ..Thinking::default() });
+            parts.into_iter().map(thought).collect()
         } else {
             let text = item
                 .parts

@@ -166,3 +166,86 @@ fn what_is_said_around_the_end_of_a_command_is_said_once() {
         assert_eq!(texts, wanted, "{to}: {out}");
     }
 }
+
+#[test]
+fn that_a_conversation_was_made_shorter_is_told_once() {
+    let item =
+        |word: &str| format!(r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"u","item":{{"type":"contextCompaction","id":"k"}}}}}}"#);
+    let told = r#"{"method":"thread/compacted","params":{"threadId":"t","turnId":"u"}}"#;
+    let stored = events(&[&item("started"), &item("completed"), told, ENDS, ""].join("\n"));
+    assert_eq!(stored.matches("\"topic\":\"compaction\"").count(), 1, "{stored}");
+}
+
+/// The parts of a summary and those of the thought itself are counted apart.
+#[test]
+fn a_thought_and_its_summary_are_both_told() {
+    let piece = |kind: &str, index: &str, text: &str| {
+        format!(r#"{{"method":"item/reasoning/{kind}","params":{{"threadId":"t","turnId":"u","itemId":"r","delta":"{text}","{index}":0}}}}"#)
+    };
+    let long = piece("textDelta", "contentIndex", "long");
+    let short = piece("summaryTextDelta", "summaryIndex", "short");
+    let whole = r#"{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"reasoning","id":"r","summary":["short"],"content":["long"]}}}"#;
+    for log in [[&long, &short], [&short, &long]] {
+        let log = [log[0], log[1], whole, ENDS, ""].join("\n");
+        for to in ["claude", "openai:messages"] {
+            let out = converted(&log, "codex:app-server", to);
+            assert_eq!((out.matches("short").count(), out.matches("long").count()), (1, 1), "{to}: {out}");
+        }
+    }
+}
+
+/// A thread may begin before the call that starts it says which one it is.
+#[test]
+fn threads_of_agents_are_below_the_call_that_is_starting_one() {
+    let spawn = |word: &str, receivers: &str| {
+        format!(
+            r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"u","item":{{"type":"collabAgentToolCall","id":"c","tool":"spawnAgent","status":"inProgress","senderThreadId":"t","receiverThreadIds":[{receivers}],"prompt":"look","agentsStates":{{}}}}}}}}"#
+        )
+    };
+    let begins = |thread: &str| format!(r#"{{"method":"thread/started","params":{{"thread":{{"id":"{thread}","parentThreadId":"t","turns":[]}}}}}}"#);
+    let says = |thread: &str| {
+        format!(
+            r#"{{"method":"item/completed","params":{{"threadId":"{thread}","turnId":"v","item":{{"type":"agentMessage","id":"m","text":"seen by {thread}"}}}}}}"#
+        )
+    };
+    let log = [
+        r#"{"method":"thread/started","params":{"thread":{"id":"t","turns":[]}}}"#,
+        r#"{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}"#,
+        &spawn("started", ""),
+        &begins("k"),
+        &says("k"),
+        &spawn("completed", r#""k""#),
+        // No call has started this one: it is a session of its own.
+        &begins("z"),
+        &says("z"),
+        &says("t"),
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let claude = converted(&log, "codex:app-server", "claude");
+    let line = |text: &str| claude.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{claude}"));
+    assert!(line("seen by k").contains(r#""parent_tool_use_id":"c""#), "{claude}");
+    assert!(line("seen by t").contains(r#""session_id":"t""#), "{claude}");
+    assert!(line("seen by z").contains(r#""session_id":"z""#), "{claude}");
+    assert_eq!(claude.matches(r#""subtype":"init""#).count(), 2, "{claude}");
+}
+
+#[test]
+fn images_of_prompts_and_results_are_images_elsewhere() {
+    let log = [
+        r#"{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"userMessage","id":"p","content":[{"type":"text","text":"ask","text_elements":[]},{"type":"image","url":"data:image/png;base64,QUJD"}]}}}"#,
+        r#"{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"dynamicToolCall","id":"d","tool":"look","arguments":{},"status":"completed","contentItems":[{"type":"inputImage","imageUrl":"data:image/png;base64,QUJD"}],"success":true}}}"#,
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let claude = converted(&log, "codex:app-server", "claude");
+    let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+    assert_eq!(claude.matches(image).count(), 2, "{claude}");
+    let back = converted(&claude, "claude", "codex:app-server");
+    assert!(
+        back.contains(r#"{"type":"image","url":"data:image/png;base64,QUJD"}"#) && back.contains(r#""imageUrl":"data:image/png;base64,QUJD""#),
+        "{back}"
+    );
+}

@@ -1,10 +1,11 @@
 //! What another dialect said, as the notifications of a thread.
 
 use super::encode::Encoder;
+use crate::codex::items::parts;
 use crate::codex::turn::structured;
 use crate::event::{
-    Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time, Topic,
-    Usage,
+    Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Picture, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time,
+    Topic, Usage,
 };
 use crate::ids;
 use crate::json::{Out, Raw, Str};
@@ -230,13 +231,17 @@ impl Encoder {
         for whole in [false, true] {
             self.item(whole, "userMessage", &id, out);
             out.lit(",\"clientId\":null,\"content\":[");
-            let mut first = true;
-            for text in prompt.content.texts() {
-                out.lit(if std::mem::take(&mut first) { "" } else { "," });
+            let text = |text: Str<'_>, out: &mut Out| {
                 out.lit("{\"type\":\"text\",\"text\":");
                 out.str(text);
                 out.lit(",\"text_elements\":[]}");
-            }
+            };
+            let image = |picture: &Picture<'_>, out: &mut Out| {
+                out.lit("{\"type\":\"image\",\"url\":");
+                picture.write_address(out);
+                out.lit("}");
+            };
+            parts(prompt.content, text, image, out);
             out.lit("]");
             self.close_item(event, whole, out);
         }

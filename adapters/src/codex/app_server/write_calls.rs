@@ -5,8 +5,9 @@ use bumpalo::Bump;
 use super::calls::TOOLS;
 use super::encode::Encoder;
 use crate::codec::Dialect;
+use crate::codex::items::parts;
 use crate::codex::tools::{canonical, lose_beside_command, lose_others, plan_of, whole_paths};
-use crate::event::{Content, Event, ResultStatus, ToolCall, ToolProgress, ToolResult};
+use crate::event::{Content, Event, Picture, ResultStatus, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str};
 use crate::tools::args::TodoStatus;
@@ -122,7 +123,7 @@ impl Encoder {
                 match content.filter(|_| !matches!(done, Some(result) if matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled))) {
                     Some(content) => {
                         out.lit("{\"content\":[");
-                        blocks("text", content, out);
+                        server_blocks(content, out);
                         out.lit("],\"structuredContent\":");
                         let server = shown.and_then(|shown| shown.get("result"));
                         lose_others(server.and_then(|result| result.get("content")), &["type", "text"], out);
@@ -188,7 +189,7 @@ impl Encoder {
         match done {
             Some(result) => {
                 out.lit("[");
-                blocks("inputText", result.content, out);
+                host_items(result.content, out);
                 out.lit("],\"success\":");
                 out.lit(if result.status == ResultStatus::Success { "true" } else { "false" });
             }
@@ -256,14 +257,35 @@ fn texts(content: Option<Content<'_>>, out: &mut Out) {
     out.lit("\"");
 }
 
-fn blocks(kind: &str, content: Content<'_>, out: &mut Out) {
-    for (n, text) in content.texts().enumerate() {
-        out.lit(if n > 0 { ",{\"type\":\"" } else { "{\"type\":\"" });
-        out.lit(kind);
-        out.lit("\",\"text\":");
+/// The texts and the images of a result, as a server gives them.
+fn server_blocks(content: Content<'_>, out: &mut Out) {
+    let text = |text: Str<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"text\",\"text\":");
         out.str(text);
         out.lit("}");
-    }
+    };
+    let image = |picture: &Picture<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"image\",\"data\":");
+        out.str(picture.value);
+        out.str_if(",\"mimeType\":", picture.mime);
+        out.lit("}");
+    };
+    parts(content, text, image, out);
+}
+
+/// The same as the model is told them by a tool of the host's.
+fn host_items(content: Content<'_>, out: &mut Out) {
+    let text = |text: Str<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"inputText\",\"text\":");
+        out.str(text);
+        out.lit("}");
+    };
+    let image = |picture: &Picture<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"inputImage\",\"imageUrl\":");
+        picture.write_address(out);
+        out.lit("}");
+    };
+    parts(content, text, image, out);
 }
 
 /// Files that change, with what is known of it: `exec` does not say what.

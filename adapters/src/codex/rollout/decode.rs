@@ -30,6 +30,8 @@ pub struct Decoder {
     pub(super) shown: BTreeSet<String>,
     /// Searches that have no id.
     pub(super) searches: u64,
+    /// That the conversation was made shorter is the last that was said.
+    pub(super) compacted: bool,
     /// What the thread has used, as it was said last.
     total: Option<[u64; 4]>,
     /// Why the turn failed.
@@ -75,7 +77,7 @@ impl Decode for Decoder {
                 self.notice(&line, kind, Topic::Status, None, sink);
             }
             "token_usage_record" => self.tokens(&line, line.get("usage"), line.get("thread_token_usage"), sink),
-            "compacted" => self.notice(&line, kind, Topic::Compaction, line.text("message"), sink),
+            "compacted" => self.compaction(&line, kind, line.text("message"), sink),
             "response_item" => self.item(&line, sink)?,
             "event_msg" => self.view(&line, sink)?,
             _ => self.notice(&line, kind, Topic::Other, None, sink),
@@ -140,6 +142,15 @@ impl Decoder {
             trace.merged(TWICE);
         }
         self.notice(line, line.word.as_escaped(), Topic::Status, None, sink);
+    }
+
+    /// The conversation was made shorter, which several lines say.
+    pub(super) fn compaction<'a>(&mut self, line: &Line<'a>, name: &str, summary: Option<Str<'a>>, sink: &mut dyn Sink<'a>) {
+        let again = std::mem::replace(&mut self.compacted, true);
+        if again && summary.is_none_or(|summary| summary.is_empty()) {
+            return self.said_twice(line, sink);
+        }
+        self.notice(line, name, Topic::Compaction, summary, sink);
     }
 
     fn session_meta<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
@@ -276,7 +287,7 @@ impl Decoder {
                 }
                 self.notice(line, &name, Topic::Other, None, sink);
             }
-            "context_compacted" => self.notice(line, &name, Topic::Compaction, None, sink),
+            "context_compacted" => self.compaction(line, &name, None, sink),
             "warning"
             | "deprecation_notice"
             | "model_reroute"

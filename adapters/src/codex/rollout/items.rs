@@ -72,16 +72,10 @@ impl Decoder {
             }
             "web_search_call" => self.search(line, sink),
             "function_call_output" | "custom_tool_call_output" | "tool_search_output" => self.output(line, sink)?,
-            "additional_tools"
-            | "ghost_snapshot"
-            | "image_generation_call"
-            | "compaction"
-            | "compaction_summary"
-            | "context_compaction"
-            | "other" => {
-                let topic = if name.contains("compaction") { Topic::Compaction } else { Topic::Other };
-                self.notice(line, &name, topic, None, sink);
+            "additional_tools" | "ghost_snapshot" | "image_generation_call" | "other" => {
+                self.notice(line, &name, Topic::Other, None, sink);
             }
+            "compaction" | "compaction_summary" | "context_compaction" => self.compaction(line, &name, None, sink),
             _ => self.tell_with(line, Kind::Unknown(line.raw), &[], sink),
         }
         Ok(())
@@ -119,6 +113,7 @@ impl Decoder {
             self.end_turn(&line.cx, sink);
         }
         self.spoken = true;
+        self.compacted = false;
         let source = match (main, goes_on) {
             (false, _) => PromptSource::Parent,
             (true, true) => PromptSource::Echo,
@@ -138,6 +133,7 @@ impl Decoder {
     /// A part of a reply.
     fn reply<'a>(&mut self, line: &Line<'a>, blocks: &'a [Block<'a>], sink: &mut dyn Sink<'a>) {
         self.spoken = true;
+        self.compacted = false;
         if self.round.open && self.round.resulted {
             self.tell_with(line, Kind::RoundEnd(&RoundEnd::PLAIN), &[], sink);
         }
@@ -155,7 +151,7 @@ impl Decoder {
         self.tell(line, Kind::Reply(reply), sink);
     }
 
-    /// Each part of its summary is a thought, or else each part of itself. What is sealed says nothing to others.
+    /// Each part of its summary is a thought, and each part of itself. What is sealed says nothing to others.
     fn reasoning<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) {
         let texts = |name: &str| -> Vec<Block<'a>> {
             let parts = line
@@ -175,8 +171,8 @@ impl Decoder {
                 .map(|text| Block::Thinking(Thinking { text, ..Thinking::default() }))
                 .collect()
         };
-        let summary = texts("summary");
-        let thoughts = if summary.is_empty() { texts("content") } else { summary };
+        let mut thoughts = texts("summary");
+        thoughts.append(&mut texts("content"));
         if thoughts.is_empty() {
             return self.notice(line, "reasoning", Topic::Status, None, sink);
         }
@@ -202,7 +198,9 @@ impl Decoder {
             cx.text(&format!("search_{}", self.searches))
         });
         let action = line.get("action");
-        let query = action.and_then(|action| action.get("query")).filter(|query| query.string().is_some());
+        // Of a page that is opened the address is what people are shown.
+        let of_action = |name: &str| action.and_then(|action| action.get(name)).filter(|value| value.string().is_some());
+        let query = of_action("query").or_else(|| of_action("url"));
         let mut asks = vec![("query", query.unwrap_or(Raw::trusted("\"\"")))];
         asks.extend(action.map(|action| ("action", action)));
         let name = Str::trusted("web_search");
@@ -231,6 +229,7 @@ impl Decoder {
     /// A result; `is_line`: it is what the line says first.
     pub(super) fn result<'a>(&mut self, line: &Line<'a>, result: ToolResult<'a>, is_line: bool, sink: &mut dyn Sink<'a>) {
         self.spoken = true;
+        self.compacted = false;
         self.round.resulted = true;
         if self.kept.is_main() {
             self.kept.turn.goes_on();

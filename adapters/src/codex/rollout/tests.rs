@@ -258,3 +258,85 @@ fn items_that_stand_alone_are_read() {
         assert!(claude.contains(part), "{part} in {claude}");
     }
 }
+
+/// What a server gave is shown beside what the model was told, which says it in words of its own.
+#[test]
+fn what_a_server_gave_is_an_item_of_exec_again() {
+    let call = r#"response_item {"type":"function_call","name":"add","namespace":"mcp__calc","arguments":"{\"a\":2}","call_id":"c"}"#;
+    let shown = r#"event_msg {"type":"item_completed","item":{"type":"McpToolCall","id":"c","server":"calc","tool":"add","arguments":{"a":2},"status":"completed","result":{"content":[{"type":"text","text":"42"}],"structuredContent":{"sum":42}}}}"#;
+    let stored = events(&[META, ASK, call, shown, SAY]);
+    let exec = converted(&stored, "agentglot", "codex");
+    let result = r#""result":{"content":[{"type":"text","text":"42"}],"structured_content":{"sum":42}},"error":null,"status":"completed""#;
+    assert!(exec.contains(result), "{exec}");
+    // All that is known may be how it ended.
+    let told = r#"response_item {"type":"function_call_output","call_id":"c","output":"Exit code: 1\nOutput:\nno"}"#;
+    let exec = converted(&events(&[META, ASK, call, told, SAY]), "agentglot", "codex");
+    let result = r#""result":{"content":[{"type":"text","text":"no"}],"structured_content":null},"error":null,"status":"failed""#;
+    assert!(exec.contains(result), "{exec}");
+}
+
+#[test]
+fn that_a_conversation_was_made_shorter_is_told_once() {
+    let once = [
+        r#"compacted {"message":"short"}"#,
+        r#"event_msg {"type":"context_compacted"}"#,
+        r#"event_msg {"type":"item_completed","item":{"type":"ContextCompaction","id":"k"}}"#,
+    ];
+    let stored = events(&[&[META, ASK, SAY], &once[..], &[ASK, SAY], &once[..]].concat());
+    assert_eq!(stored.matches("\"topic\":\"compaction\"").count(), 2, "{stored}");
+    assert_eq!(stored.matches("\"topic\":\"compaction\",\"message\":\"short\"").count(), 2, "{stored}");
+}
+
+/// Some servers tell thoughts themselves and a summary of them.
+#[test]
+fn a_thought_and_its_summary_are_both_told() {
+    let thought = r#"response_item {"type":"reasoning","summary":[{"type":"summary_text","text":"short"}],"content":[{"type":"reasoning_text","text":"long"}]}"#;
+    let stored = events(&[META, ASK, thought, SAY]);
+    let told = r#""blocks":[{"type":"thinking","text":"short"},{"type":"thinking","text":"long"}]"#;
+    assert!(stored.contains(told), "{stored}");
+}
+
+/// What hosts are shown of a patch and of a search is what the model asked for.
+#[test]
+fn items_become_what_the_model_calls() {
+    let item = |item: &str| format!(r#"{{"method":"item/completed","params":{{"threadId":"t","turnId":"u","item":{{{item}}}}}}}"#) + "\n";
+    let moved = item(
+        r#""type":"fileChange","id":"f","changes":[{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},"diff":"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n"}],"status":"completed""#,
+    );
+    let rollout = converted(&moved, "codex:app-server", "codex:rollout");
+    assert!(rollout.contains(r"*** Move to: /w/b\n@@\n-old\n+new\n*** End Patch"), "{rollout}");
+    let page = item(r#""type":"webSearch","id":"w","query":"https://a.b","action":{"type":"openPage","url":"https://a.b"}"#);
+    let rollout = converted(&page, "codex:app-server", "codex:rollout");
+    assert!(rollout.contains(r#""action":{"type":"open_page","url":"https://a.b"}"#), "{rollout}");
+    let back = converted(&rollout, "codex:rollout", "codex");
+    assert!(back.contains(r#""query":"https://a.b""#), "{back}");
+    let search = item(r#""type":"webSearch","id":"w","query":"rust","action":{"type":"search","queries":["rust"]}"#);
+    let rollout = converted(&search, "codex:app-server", "codex:rollout");
+    assert!(
+        rollout.contains(r#""action":{"type":"search","queries":["rust"],"query":"rust"}"#),
+        "{rollout}"
+    );
+}
+
+/// Images are told in prompts and in results, by each format in its way.
+#[test]
+fn images_go_over() {
+    let image = r#"{"type":"input_image","image_url":"data:image/png;base64,QUJD"}"#;
+    let log = format!(
+        "{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"role\":\"user\",\"content\":[{{\"type\":\"input_text\",\"text\":\"ask\"}},{image}]}}}}\n\
+         {{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"response_item\",\"payload\":{{\"type\":\"function_call\",\"name\":\"view_image\",\"arguments\":\"{{}}\",\"call_id\":\"c\"}}}}\n\
+         {{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"response_item\",\"payload\":{{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":[{image}]}}}}\n"
+    );
+    for (by, times) in [
+        ("claude", 2),
+        ("codex:app-server", 3),
+        ("gemini:chat", 2),
+        ("opencode:export", 2),
+        ("qwen-code:chat", 1),
+    ] {
+        let made = converted(&log, "codex:rollout", by);
+        assert_eq!(made.matches("QUJD").count(), times, "{by}: {made}");
+        let back = converted(&made, by, "codex:rollout");
+        assert_eq!(back.matches(image).count(), times.min(2), "{by}: {back}");
+    }
+}

@@ -2,9 +2,8 @@
 
 use super::decode::Decoder;
 use super::line::Line;
-use crate::codex::calls::{mcp_content, status};
-use crate::codex::items::object;
-use crate::event::{Content, Detail, DetailShape, Kind, ResultStatus, Sink, ToolResult, Topic};
+use crate::codex::calls::{detail, mcp_content, status};
+use crate::event::{Content, Kind, ResultStatus, Sink, ToolResult};
 use crate::json::{Error, Raw, Shape, Str};
 
 impl Decoder {
@@ -40,7 +39,7 @@ impl Decoder {
             | "EnteredReviewMode"
             | "ExitedReviewMode"
             | "Sleep" => self.said_twice(line, sink),
-            "ContextCompaction" => self.notice(line, "ContextCompaction", Topic::Compaction, None, sink),
+            "ContextCompaction" => self.compaction(line, "ContextCompaction", None, sink),
             _ => self.tell_with(line, Kind::Unknown(line.raw), &[], sink),
         }
         Ok(())
@@ -66,21 +65,24 @@ fn result<'a>(line: &Line<'a>, item: Raw<'a>, id: Str<'a>, kind: &str) -> ToolRe
         _ if status == ResultStatus::Success => Content::Text(text("stdout")),
         _ => Content::Text(text("stderr")),
     };
-    let shown: Vec<_> = [("exit_code", exit), ("status", word)]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
-    let detail = (!shown.is_empty()).then(|| Detail {
-        shape: DetailShape::Codex,
-        raw: object(&shown, cx),
-    });
+    // A server's answer has both of these, whichever it is.
+    let either = |name: &str| (kind == "McpToolCall").then(|| item.get(name).unwrap_or(Raw::NULL));
+    let shown: Vec<_> = [
+        ("result", either("result")),
+        ("error", either("error")),
+        ("exit_code", exit),
+        ("status", word),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect();
     ToolResult {
         call: id,
         name: None,
         status,
         content,
         is_error: None,
-        detail,
+        detail: detail(&shown, cx),
         fields: &[],
         of: None,
     }

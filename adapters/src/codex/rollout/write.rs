@@ -6,10 +6,11 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use crate::codec::Dialect;
+use crate::codex::items::parts;
 use crate::codex::tools::model::{Asked, asked};
 use crate::event::{
-    Block, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
-    ToolResult, Usage,
+    Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Picture, Prompt, PromptSource, Reply, ResultStatus, Scope, Time,
+    ToolCall, ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
 use crate::store::{known_time, version};
@@ -149,18 +150,9 @@ impl Encoder {
         self.begin(origin, out);
         self.item(origin.time, "message", out);
         out.lit(",\"role\":\"user\",\"content\":[");
-        let mut any = false;
-        for text in prompt.content.texts() {
-            out.lit(if any {
-                ",{\"type\":\"input_text\",\"text\":"
-            } else {
-                "{\"type\":\"input_text\",\"text\":"
-            });
-            out.str(text);
-            out.lit("}");
-            any = true;
-        }
-        if !any {
+        let from = out.len();
+        input_parts(prompt.content, out);
+        if out.len() == from {
             out.lit("{\"type\":\"input_text\",\"text\":\"\"}");
         }
         // The program says so of what the user wrote, which may look like its own words.
@@ -223,14 +215,14 @@ impl Encoder {
         }
         let id = || call.id.as_escaped().to_owned();
         match made {
-            Some(Asked::Search(query)) => {
+            Some(Asked::Search { query, action }) => {
                 self.turn.searches.insert(id());
                 self.item(time, "web_search_call", out);
                 out.lit(",\"id\":");
                 out.str(call.id);
-                out.lit(",\"status\":\"completed\",\"action\":{\"type\":\"search\",\"query\":");
-                out.str(query);
-                out.lit("}}}\n");
+                out.lit(",\"status\":\"completed\",\"action\":");
+                search(query, action, out);
+                out.lit("}}\n");
                 return;
             }
             Some(Asked::Patch(patch)) => {
@@ -277,6 +269,11 @@ impl Encoder {
         self.item(event.origin.time, kind, out);
         out.lit(",\"call_id\":");
         out.str(result.call);
+        if result.status == ResultStatus::Success && has_image(result.content) {
+            out.lit(",\"output\":[");
+            input_parts(result.content, out);
+            return out.lit("]}}\n");
+        }
         out.lit(",\"output\":\"");
         let detail = result.detail.filter(|detail| detail.shape == DetailShape::Codex);
         let code = detail.and_then(|detail| detail.raw.get("exit_code")).filter(|code| code.i64().is_some());
@@ -391,6 +388,58 @@ impl Encoder {
         self.fail(event, fatal.message, None, out);
         self.turn.failed = true;
     }
+}
+
+/// What the server does for a search; hosts are shown the kinds of actions in other words.
+fn search(query: Str<'_>, action: Option<Raw<'_>>, out: &mut Out) {
+    let kind = action.and_then(|action| action.get("type")?.string());
+    let kind = match kind.map_or("", Str::as_escaped) {
+        "openPage" => "open_page",
+        "findInPage" => "find_in_page",
+        "" | "other" => "search",
+        kind => kind,
+    };
+    out.lit("{\"type\":\"");
+    out.lit(kind);
+    out.lit("\"");
+    let members = || {
+        action
+            .into_iter()
+            .flat_map(Raw::members)
+            .filter(|(name, value)| !name.is("type") && !value.is_null())
+    };
+    for (name, value) in members() {
+        out.lit(",");
+        out.str(name);
+        out.lit(":");
+        out.unchecked(value);
+    }
+    match members().any(|(name, value)| name.is("query") || value.string() == Some(query)) {
+        false if kind == "search" => out.str_if(",\"query\":", Some(query)),
+        false if !query.is_empty() => out.lost(query.as_escaped(), None, "no place in codex"),
+        _ => {}
+    }
+    out.lit("}");
+}
+
+/// The texts and images of content, as the model is told them.
+fn input_parts(content: Content<'_>, out: &mut Out) {
+    let text = |text: Str<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"input_text\",\"text\":");
+        out.str(text);
+        out.lit("}");
+    };
+    let image = |picture: &Picture<'_>, out: &mut Out| {
+        out.lit("{\"type\":\"input_image\",\"image_url\":");
+        picture.write_address(out);
+        out.lit("}");
+    };
+    parts(content, text, image, out);
+}
+
+fn has_image(content: Content<'_>) -> bool {
+    let is_image = |block: &Block<'_>| matches!(block, Block::Media(media) if media.picture().is_some_and(|picture| !picture.is_document));
+    matches!(content, Content::Blocks(blocks) if blocks.iter().any(is_image))
 }
 
 /// All that a prompt says.

@@ -19,8 +19,8 @@ pub(in crate::codex) enum Asked<'a> {
     Mcp { server: Str<'a>, tool: Str<'a>, arguments: Raw<'a> },
     /// A patch.
     Patch(Str<'a>),
-    /// The server searches for this.
-    Search(Str<'a>),
+    /// The server searches for this, or does what the action says.
+    Search { query: Str<'a>, action: Option<Raw<'a>> },
 }
 
 /// What a command runs: a line for a shell, or words of which a shell may be the first.
@@ -79,7 +79,10 @@ pub(in crate::codex) fn asked<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Optio
             json.mark('{').key("message").str(subagent.prompt).mark('}');
             Asked::Function("spawn_agent", json.done())
         }
-        Some(Args::WebSearch { query }) => Asked::Search(query),
+        Some(Args::WebSearch { query }) => Asked::Search {
+            query,
+            action: call.input.get("action").filter(|action| action.get("type").is_some()),
+        },
         Some(Args::Mcp { server, tool, args }) => Asked::Mcp {
             server,
             tool,
@@ -132,7 +135,7 @@ fn changed(change: Raw<'_>, arena: &Bump) -> Option<String> {
         Some(Args::MultiEdit { path, changes }) => return updated(path, changes),
         _ => {}
     }
-    let [path, kind] = members(change, ["path", "kind"])?;
+    let [path, kind, diff] = members(change, ["path", "kind", "diff"])?;
     let (path, kind) = (plain(path?.string()?)?, kind?);
     let [word, moved] = match kind.string() {
         Some(word) => [Some(word), None],
@@ -150,7 +153,19 @@ fn changed(change: Raw<'_>, arena: &Bump) -> Option<String> {
         Some(to) => format!("*** Move to: {}\n", plain(to)?),
         None => String::new(),
     };
-    Some(format!("*** {what} File: {path}\n{moved}"))
+    let diff = match diff.filter(|_| what == "Update") {
+        Some(diff) => plain(diff.string()?)?,
+        None => "".into(),
+    };
+    Some(format!("*** {what} File: {path}\n{moved}{}", hunks(&diff)))
+}
+
+/// The lines of a diff as those of a patch, which does not number them.
+fn hunks(diff: &str) -> String {
+    let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
+    lines
+        .map(|line| format!("{}\n", if line.starts_with("@@") { "@@" } else { line }))
+        .collect()
 }
 
 /// The files that a patch changes: a kind, a path, and the lines that say how.

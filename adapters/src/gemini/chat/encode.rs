@@ -3,8 +3,8 @@ use bumpalo::Bump;
 use super::{AGAIN, HEADER, INNER, REWIND, SET};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Counted, Event, Fate, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
-    Usage,
+    At, Block, Content, Counted, Event, Fate, Input, InputKind, Kind, Media, Notice, Origin, Picture, Prompt, PromptSource, Reply, ResultStatus,
+    Time, ToolResult, Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time};
@@ -53,6 +53,8 @@ struct Call {
 struct Answer {
     /// The member that the model sees, with its text.
     response: Vec<u8>,
+    /// The parts behind it, each behind a comma.
+    beside: Vec<u8>,
     status: &'static str,
     time: Option<String>,
 }
@@ -116,6 +118,10 @@ impl Encoder {
             parts.lit("}");
             out.used(text.as_escaped());
         }
+        for picture in pictures(prompt.content, out) {
+            parts.lit(if parts.is_empty() { "[" } else { "," });
+            picture.write_part(&mut parts);
+        }
         parts.lit(if parts.is_empty() { "[{\"text\":\"\"}]" } else { "]" });
         if prompt.content.has_other_than_text() {
             out.left_out("what is no text in a prompt");
@@ -141,6 +147,11 @@ impl Encoder {
             out.used(text.as_escaped());
         }
         response.lit("\"}");
+        let mut beside = Out::default();
+        for picture in pictures(result.content, out) {
+            beside.lit(",");
+            picture.write_part(&mut beside);
+        }
         if result.content.has_other_than_text() {
             out.left_out("what is no text in a result");
         }
@@ -152,6 +163,7 @@ impl Encoder {
         if let Some(made) = made {
             made.result = Some(Answer {
                 response: response.written().to_vec(),
+                beside: beside.written().to_vec(),
                 status: match result.status {
                     ResultStatus::Success => "success",
                     ResultStatus::Canceled => "cancelled",
@@ -169,6 +181,7 @@ impl Encoder {
         out.lit("[");
         let name = result.of.map(|call| call.name).or(result.name);
         function_response(call, name.map_or("unknown", Str::as_escaped), response.written(), out);
+        out.bytes(beside.written());
         if name.is_none() {
             out.invented("/content/0/functionResponse/name", "the source does not name the tool");
         }
@@ -335,6 +348,7 @@ impl Encoder {
             Some(answer) => {
                 out.lit(",\"result\":[");
                 function_response(&call.id, &call.name, &answer.response, out);
+                out.bytes(&answer.beside);
                 out.lit("],\"status\":\"");
                 out.lit(answer.status);
             }
@@ -428,6 +442,24 @@ impl Encoder {
         }
         out.lit(if comma == "{" { "{}\n" } else { "}\n" });
     }
+}
+
+/// The images of content, of which the ledger is told that they go over.
+fn pictures<'a>(content: Content<'a>, out: &Out) -> Vec<Picture<'a>> {
+    let Content::Blocks(blocks) = content else { return Vec::new() };
+    let media = blocks.iter().filter_map(|block| match block {
+        Block::Media(media) => Some((media, media.picture()?)),
+        _ => None,
+    });
+    let tell = |(media, picture): (&Media<'_>, Picture<'a>)| {
+        out.beside(media.kind.as_escaped());
+        [picture.mime, Some(picture.value)]
+            .into_iter()
+            .flatten()
+            .for_each(|said| out.used(said.as_escaped()));
+        picture
+    };
+    media.map(tell).collect()
 }
 
 fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {

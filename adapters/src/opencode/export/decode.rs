@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::opencode::decode::why;
-use crate::opencode::parts::usage;
+use crate::opencode::parts::{image, usage};
 use crate::store::{Child, Turn};
 
 /// Reads it.
@@ -163,11 +163,22 @@ impl Decoder {
 
     fn prompt<'a>(&mut self, mut message: Message<'a>, sink: &mut dyn Sink<'a>) {
         let cx = message.cx;
-        self.end_turn(&cx, sink);
+        let parts = || message.parts.into_iter().flat_map(Raw::elements);
+        let kind_of = |raw: Raw<'a>| raw.get("type").and_then(Raw::string).unwrap_or_default();
+        let is_users = |raw: Raw<'a>| match kind_of(raw).as_escaped() {
+            "text" => raw.get("synthetic").and_then(Raw::bool) != Some(true),
+            // That the conversation is to be made shorter.
+            kind => kind != "compaction",
+        };
+        // The program says something too in the user's place, and goes on.
+        let by_program = parts().next().is_some() && !parts().any(is_users);
+        if !by_program {
+            self.end_turn(&cx, sink);
+        }
         self.turn.goes_on();
         let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
-        for raw in message.parts.into_iter().flat_map(Raw::elements) {
-            let kind = raw.get("type").and_then(Raw::string).unwrap_or_default();
+        for raw in parts() {
+            let kind = kind_of(raw);
             let text = message.part(raw, "text").filter(|_| kind.is("text")).and_then(|mut part| {
                 let text = part.text("text")?;
                 Some(Block::Text {
@@ -175,14 +186,14 @@ impl Decoder {
                     fields: part.rest().into_bump_slice(),
                 })
             });
-            blocks.push(text.unwrap_or(Block::Other { kind, raw }));
+            blocks.push(text.or_else(|| image(raw)).unwrap_or(Block::Other { kind, raw }));
         }
         let prompt = cx.keep(Prompt {
             content: Content::Blocks(blocks.into_bump_slice()),
-            source: if self.child.is_none() {
-                PromptSource::Host
-            } else {
-                PromptSource::Parent
+            source: match self.child {
+                Some(_) => PromptSource::Parent,
+                None if by_program => PromptSource::Agent,
+                None => PromptSource::Host,
             },
         });
         let fields = message.fields(FieldList::new_in(cx.arena));

@@ -2,7 +2,7 @@
 
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, Topic};
+use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Media, Origin, Prompt, PromptSource, Topic};
 use crate::json::{Cursor, Out, Raw, Str};
 use crate::opencode::PART;
 use crate::opencode::encode::Encoder as Run;
@@ -101,7 +101,11 @@ impl Encoder {
                     let fields = if self.own { *fields } else { &[] };
                     self.text(*text, fields, prompt.source, &id, out);
                 }
-                Block::Other { raw, .. } if self.own => out.unchecked(*raw),
+                Block::Media(Media { raw, .. }) | Block::Other { raw, .. } if self.own => out.unchecked(*raw),
+                Block::Media(media) if media.picture().is_some() => {
+                    out.beside(media.kind.as_escaped());
+                    self.run.file(media, &id, out);
+                }
                 _ => {
                     out.left_out("what is no text in a prompt");
                     continue;

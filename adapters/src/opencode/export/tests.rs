@@ -111,3 +111,40 @@ fn it_is_told_from_a_run() {
     assert_eq!(found(&both), "opencode:export", "one a line");
     assert!(converted(&messages, "opencode:export", "claude").contains("\"result\":\"Done.\""));
 }
+
+/// The program asks to go on, or to make the conversation shorter, in the user's place.
+#[test]
+fn what_the_program_says_in_the_users_place_ends_no_turn() {
+    for part in [
+        r#"{"type":"text","synthetic":true,"text":"Go on.","id":"prt_8","sessionID":"ses_1","messageID":"msg_3"}"#,
+        r#"{"type":"compaction","auto":true,"id":"prt_8","sessionID":"ses_1","messageID":"msg_3"}"#,
+    ] {
+        let user = format!(
+            r#"{{"info":{{"role":"user","time":{{"created":1650}},"id":"msg_3a","sessionID":"ses_1"}},"parts":[{part}]}},
+{{"info":{{"role":"assistant","parentID":"msg_1","modelID":"m","providerID":"p","time":{{"created":1700}},"finish":"stop""#
+        );
+        let last = r#"{"info":{"role":"assistant","parentID":"msg_1","modelID":"m","providerID":"p","time":{"created":1700},"finish":"stop""#;
+        let session = SESSION.replace(last, &user);
+        assert_ne!(session, SESSION);
+        let events = converted(&session, "opencode:export", "agentglot");
+        assert_eq!(events.matches("\"event\":\"outcome\"").count(), 1, "{events}");
+        assert_eq!(value(&converted(&events, "agentglot", "opencode:export")), value(&session));
+        let claude = converted(&session, "opencode:export", "claude");
+        assert!(!claude.contains("compaction"), "{claude}");
+    }
+}
+
+#[test]
+fn files_that_came_with_a_result_are_images_elsewhere() {
+    let files = r#""attachments":[{"id":"prt_x","type":"file","mime":"image/png","url":"data:image/png;base64,QUJD"},{"type":"file","mime":"image/png","url":"file:///w/a.png"}],"title":"ls""#;
+    let session = SESSION.replace(r#""title":"ls""#, files);
+    let events = converted(&session, "opencode:export", "agentglot");
+    assert_eq!(value(&converted(&events, "agentglot", "opencode:export")), value(&session));
+    let claude = converted(&session, "opencode:export", "claude");
+    let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+    assert_eq!(claude.matches(image).count(), 1, "{claude}");
+    assert!(
+        claude.contains(r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}"#),
+        "{claude}"
+    );
+}

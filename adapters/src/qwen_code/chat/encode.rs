@@ -78,6 +78,20 @@ impl Encoder {
             out.lit("}");
             any = true;
         }
+        let blocks = match prompt.content {
+            Content::Blocks(blocks) => blocks,
+            Content::Text(_) => &[],
+        };
+        for block in blocks {
+            if let Block::Media(media) = block
+                && let Some(picture) = media.picture()
+            {
+                out.lit(if any { "," } else { "" });
+                out.beside(media.kind.as_escaped());
+                picture.write_part(out);
+                any = true;
+            }
+        }
         if !any {
             out.lit("{\"text\":\"\"}");
         }
