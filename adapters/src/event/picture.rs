@@ -71,7 +71,7 @@ impl Picture<'_> {
         out.renamed(self.raw.as_str(), "an image is an address");
     }
 
-    /// Writes it as one of Gemini's parts.
+    /// Writes it as a part with `inlineData`, or with `fileData` where only its address is known.
     pub(crate) fn write_part(&self, out: &mut Out) {
         match self.mime {
             Some(mime) => {

@@ -265,9 +265,18 @@ fn server_blocks(content: Content<'_>, out: &mut Out) {
         out.lit("}");
     };
     let image = |picture: &Picture<'_>, out: &mut Out| {
-        out.lit("{\"type\":\"image\",\"data\":");
-        out.str(picture.value);
-        out.str_if(",\"mimeType\":", picture.mime);
+        match picture.mime {
+            Some(mime) => {
+                out.lit("{\"type\":\"image\",\"data\":");
+                out.str(picture.value);
+                out.lit(",\"mimeType\":");
+                out.str(mime);
+            }
+            None => {
+                out.lit("{\"type\":\"resource_link\",\"name\":\"image\",\"uri\":");
+                out.str(picture.value);
+            }
+        }
         out.lit("}");
     };
     parts(content, text, image, out);
