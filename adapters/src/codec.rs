@@ -404,6 +404,12 @@ pub trait Encode {
         None
     }
 
+    /// What a call without a result is called in what was written, if that is another id than its own.
+    fn called(&self, call: &str) -> Option<&str> {
+        let _ = call;
+        None
+    }
+
     /// Whether it says when a result came.
     #[inline]
     fn says_times(&self) -> bool {

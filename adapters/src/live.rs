@@ -218,6 +218,11 @@ impl Speaker {
         self.encoder.asks();
     }
 
+    /// What a call without a result is called in what was said, if that is another id than its own.
+    pub fn called(&self, call: &str) -> Option<&str> {
+        self.encoder.called(call)
+    }
+
     /// Every turn has its outcome: what was said after the last one began none, and gets none.
     pub const fn settled(&mut self) {
         self.assembler.settled();

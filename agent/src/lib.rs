@@ -269,6 +269,7 @@ impl Agent {
                 names: parts.models,
                 options: RefCell::new(options),
                 usage: RefCell::default(),
+                calls: RefCell::default(),
             },
             tools: Toolbox {
                 own,

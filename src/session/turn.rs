@@ -80,7 +80,10 @@ impl Session {
             plain.ended(outcome);
         }
         self.failure = outcome.is_error.then(|| {
-            let said = outcome.error.or(outcome.text);
+            let said = [outcome.error, outcome.text]
+                .into_iter()
+                .flatten()
+                .find(|text| !text.as_escaped().is_empty());
             said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
         });
         let answer = outcome.structured.map(|answer| answer.as_str().to_owned());

@@ -408,6 +408,18 @@ fn a_reply_that_is_cut_or_refused_says_so_and_runs_nothing() {
     let play = Play::script(vec![Answer::steps(vec![Step::Text("No.".into()), Step::Stop("content_filter")])]);
     let end = play.print("go");
     assert_eq!(end.result()["stop_reason"], "refusal", "{end:#?}");
+
+    // One that says nothing is told in words, whatever the host reads.
+    for (dialect, args) in [
+        ("claude", &["-p", "--verbose", "--output-format", "stream-json"][..]),
+        ("cursor", &["-p", "--output-format", "stream-json"]),
+        ("gemini", &["--output-format", "stream-json", "-p"]),
+    ] {
+        let play = Play::script(vec![Answer::steps(vec![Step::Stop("content_filter")])]);
+        let end = play.one(dialect, args, "go");
+        let told = format!("{:?}{}", end.lines, end.stderr);
+        assert!(told.contains("the model refused to answer"), "{dialect}: {told}");
+    }
 }
 
 #[test]

@@ -344,6 +344,10 @@ impl Encode for Encoder {
         self.turn.tokens.append(tokens);
     }
 
+    fn called(&self, call: &str) -> Option<&str> {
+        self.unique.called(call)
+    }
+
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
         let is_met = session.is_none_or(|id| alike(id.as_escaped(), &self.session));
         is_met && !self.is_own() && matches!(topic, Topic::Thinking | Topic::Status)

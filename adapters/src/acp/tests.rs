@@ -337,3 +337,28 @@ fn a_text_without_text_is_no_block_elsewhere() {
     let claude = kept(&[PROMPT, said].join("\n"), "acp", "claude");
     assert!(!claude.contains(r#""text":0"#), "{claude}");
 }
+
+/// A host may change the mode while the agent speaks: the text is one, for it and for readers of the log.
+#[test]
+fn facts_that_change_in_a_reply_do_not_end_it() {
+    let opened = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","modes":{"currentModeId":"a","availableModes":[]}}}"#,
+        PROMPT,
+    ];
+    let says = |text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+        )
+    };
+    let change = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"session/set_mode","params":{"sessionId":"s","modeId":"b"}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+    ];
+    let over = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
+    let log = [&opened[..], &[&says("one ")], &change, &[&says("text"), over]].concat().join("\n");
+    let found = kept(&log, "acp", "claude");
+    assert_eq!(found.matches("\"type\":\"assistant\"").count(), 1, "{found}");
+    assert_eq!(found.matches("\"text\":\"one text\"").count(), 1, "{found}");
+    assert_eq!(found.matches("\"result\":\"one text\"").count(), 1, "{found}");
+}

@@ -81,6 +81,8 @@ struct Turn {
     open: bool,
     prompted: bool,
     session: String,
+    /// It has become another one, whose facts have not come yet.
+    moved: bool,
 }
 
 /// The encoder and what it writes to.
@@ -193,6 +195,7 @@ impl Assembler {
     pub fn event<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
         if let Some(session) = event.origin.session.filter(|s| !alike(s.as_escaped(), &self.turn.session)) {
             session.as_escaped().clone_into(&mut self.turn.session);
+            self.turn.moved = true;
         }
         if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {
             if down.out.traced() && self.has_lines {
@@ -275,7 +278,10 @@ impl Assembler {
                         down,
                     );
                 }
-                self.settle(event.origin, down);
+                // Facts that change while a reply is going on do not end it.
+                if std::mem::take(&mut self.turn.moved) || session.opens_turn {
+                    self.settle(event.origin, down);
+                }
                 self.turn.open |= session.opens_turn;
                 if session.cwd.is_some() {
                     self.tell_folder(down);

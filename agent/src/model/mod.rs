@@ -5,6 +5,7 @@
 //! prices, limits and the ways of servers.
 
 mod anthropic;
+pub(crate) mod call_ids;
 mod client;
 mod endpoint;
 mod failure;

@@ -14,6 +14,7 @@ use crate::conversation::{Conversation, transcript};
 use crate::host::Host;
 use crate::mcp::McpServers;
 use crate::model::Model;
+use crate::model::call_ids::CallIds;
 use crate::model::names::Models;
 use crate::model::usage::SessionUsage;
 use crate::permissions::Policy;
@@ -66,6 +67,8 @@ pub(crate) struct ModelState {
     pub options: RefCell<Options>,
     /// What it has used so far.
     pub usage: RefCell<SessionUsage>,
+    /// The ids of the calls that it has made.
+    pub calls: RefCell<CallIds>,
 }
 
 /// The tools of a session, but for those of MCP servers.

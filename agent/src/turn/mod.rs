@@ -116,7 +116,13 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
         conversation.messages.push(Rc::new(reply.message));
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
-            return Finished::of(End::Refused(text), rounds);
+            // Some hosts are told nothing but this.
+            let said = if text.is_empty() {
+                "the model refused to answer".to_owned()
+            } else {
+                text
+            };
+            return Finished::of(End::Refused(said), rounds);
         }
         if calls.is_empty() {
             if main && let Some(reminder) = context.persona_session.unfinished().filter(|_| !cut) {
@@ -252,7 +258,9 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         effort: wishes.effort.as_deref(),
         must_call: None,
     };
-    let mut hear = |event: &Event<'_>| {
+    let made = conversation.messages.iter().flat_map(|message| message.calls());
+    context.model.calls.borrow_mut().know(made.map(|call| call.id.as_str()));
+    let mut tell = |event: &Event<'_>| {
         gather.event(event);
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
@@ -268,6 +276,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         teller.tell(event, id.as_deref());
         ids.extend(id);
     };
+    let mut hear = |event: &Event<'_>| context.model.calls.borrow_mut().told(event, &mut tell);
     tracing::debug!(
         model = conversation.model,
         messages = conversation.messages.len(),

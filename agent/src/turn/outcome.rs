@@ -44,7 +44,8 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     let denials = Value::Array(spent.denials.clone()).to_string();
     let structured = context.tools.structured.borrow().as_ref().map(Value::to_string);
     let text = body(&said.text);
-    let word = said.stop.take();
+    // A stream that ends without a reason names none.
+    let word = said.stop.take().filter(|(_, word)| !word.is_empty());
     let word = word.as_ref().map(|(kind, word)| (*kind, body(word)));
     let stop = word.as_ref().map(|(kind, word)| Stop {
         kind: *kind,

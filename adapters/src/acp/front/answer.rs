@@ -31,9 +31,10 @@ impl Sessions {
         out.lit(name);
         out.lit("\",\"toolCall\":{\"toolCallId\":");
         let call = permission.call.unwrap_or(id);
-        out.str(call);
+        let shown = session.called(call);
+        out.str(shown);
         let call = ToolCall {
-            id: call,
+            id: shown,
             name: permission.name,
             kind: ToolKind::Other,
             input: question.input(),

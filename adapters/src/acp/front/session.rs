@@ -151,6 +151,11 @@ impl Session {
         self.to_editor.event(&event, &mut actions.out);
     }
 
+    /// What the editor knows a call as.
+    pub(super) fn called<'a>(&'a self, call: Str<'a>) -> Str<'a> {
+        self.to_editor.called(call.as_escaped()).map_or(call, Str::trusted)
+    }
+
     pub(super) fn recall(&mut self, event: &Event<'_>, actions: &mut Actions) {
         if self.how == How::Load && !matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_)) {
             self.show(event, actions);

@@ -1,5 +1,8 @@
 use super::*;
-use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Response};
+use crate::event::{
+    Block, Content, ControlKind, Kind, Origin, Outcome, OutcomeKind, Permission, Place, Reply, Request, Response, ResultStatus, ToolCall, ToolKind,
+    ToolResult,
+};
 use crate::front::inside::Part;
 use crate::launch::Launch;
 
@@ -194,4 +197,56 @@ fn blocks_of_a_prompt_become_texts_and_images() {
         assert!(matches!(content, Content::Blocks(blocks) if blocks.len() == 4));
     });
     assert!(prompt::blocks(Raw::trusted("[]")).is_err());
+}
+
+/// A model that counts its calls anew in each turn: the editor is asked about the call that it was shown.
+#[test]
+fn a_question_is_about_the_call_that_was_shown() {
+    let mut sessions = opened();
+    for (number, shown) in [(5, "c"), (6, "c-2")] {
+        prompt(&mut sessions, number);
+        let call = ToolCall {
+            id: Str::trusted("c"),
+            name: Str::trusted("Bash"),
+            kind: ToolKind::Other,
+            input: Raw::trusted("{}"),
+            fields: &[],
+        };
+        let blocks = [Block::Call(call)];
+        let reply = Reply {
+            blocks: &blocks,
+            ..Reply::default()
+        };
+        let told = says(&mut sessions, Kind::Reply(&reply));
+        assert!(said(&told).contains(&format!(r#""toolCallId":"{shown}""#)), "{}", said(&told));
+        let permission = Permission {
+            name: call.name,
+            call: Some(call.id),
+            ..Permission::default()
+        };
+        let request = Request {
+            id: Some(Str::trusted("q")),
+            subtype: Str::trusted("can_use_tool"),
+            kind: ControlKind::CanUseTool,
+            permission: Some(&permission),
+        };
+        let asked = says(&mut sessions, Kind::Request(&request));
+        assert!(
+            said(&asked).contains(&format!(r#""toolCall":{{"toolCallId":"{shown}""#)),
+            "{}",
+            said(&asked)
+        );
+        let result = ToolResult {
+            call: call.id,
+            name: None,
+            status: ResultStatus::Success,
+            content: Content::Text(Str::trusted("x")),
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        };
+        says(&mut sessions, Kind::ToolResult(&result));
+        says(&mut sessions, Kind::Outcome(&Outcome::new(OutcomeKind::Success)));
+    }
 }

@@ -1,0 +1,241 @@
+//! Parts of the source that are held, until it is known whether they go over.
+
+use std::collections::HashMap;
+
+use super::walk::Places;
+use super::{Trace, address};
+use crate::event::{Fate, Finding};
+
+/// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
+/// own, when nobody keeps a ledger.
+#[derive(Clone, Default, Debug)]
+pub struct Kept(pub(super) Vec<u64>);
+
+impl Kept {
+    /// No part.
+    pub(crate) const NONE: Self = Self(Vec::new());
+
+    /// The parts that were kept before the `at`-th stay; the others are returned.
+    pub fn split_off(&mut self, at: usize) -> Self {
+        Self(self.0.split_off(at.min(self.0.len())))
+    }
+
+    /// Keeps what the other has too.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// How many parts there are; zero when nobody keeps a ledger.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What the ledger knows about parts that are held.
+#[derive(Default, Debug)]
+pub(super) struct HeldParts {
+    count: u64,
+    /// Parts of the line that is being handled: their number, and their addresses.
+    pub(super) here: Vec<(u64, usize, usize)>,
+    /// Parts of earlier lines.
+    before: HashMap<u64, Before>,
+    /// What there is to say of lines that have waited for a part.
+    over: Vec<(u64, Finding)>,
+    /// Parts that turned out to have no place, or another.
+    told: Vec<(u64, Fate, &'static str)>,
+    /// What of a part has no place: the part itself is still held.
+    pub(super) lost: Vec<(u64, String)>,
+}
+
+/// A part of an earlier line, counted from 1.
+#[derive(Debug)]
+struct Before {
+    line: u64,
+    tells: Tells,
+}
+
+/// What is said of a line when it is known what became of a part.
+#[derive(Debug)]
+enum Tells {
+    /// What became of the part, which stands there.
+    Part(String),
+    /// Whether the line has no place, or is part of what went over, for this reason.
+    Line(&'static str),
+    /// Nothing: of the line as a whole one entry tells.
+    Nothing,
+}
+
+impl Before {
+    /// What there is to say of the line, where the part has not gone over as it is.
+    fn told(self, fate: Fate, note: &str) -> Option<(u64, Finding)> {
+        let finding = match self.tells {
+            Tells::Part(pointer) => Finding::new(fate, &pointer, note),
+            Tells::Line(_) if fate == Fate::Dropped => Finding::new(fate, "", note),
+            Tells::Line(_) => return self.gone_over(),
+            Tells::Nothing => return None,
+        };
+        Some((self.line, finding))
+    }
+
+    /// The same where it has.
+    fn gone_over(self) -> Option<(u64, Finding)> {
+        match self.tells {
+            Tells::Line(merged) => Some((self.line, Finding::new(Fate::Merged, "", merged))),
+            Tells::Part(_) | Tells::Nothing => None,
+        }
+    }
+}
+
+impl HeldParts {
+    /// Another line begins.
+    pub(super) fn begin(&mut self) {
+        self.here.clear();
+        self.told.clear();
+        self.lost.clear();
+    }
+}
+
+impl Trace {
+    /// A part is held: whether it goes over is told later, with [`Self::release`] or [`Self::tell_held`].
+    pub fn hold(&self, kept: &mut Kept, part: &str) {
+        let own = self.span(part).is_some();
+        if let Some(watched) = self.watched.borrow_mut().iter_mut().find(|watched| !own && watched.holds(address(part))) {
+            kept.0.extend(&watched.parts);
+            watched.held = true;
+            return self.used.set(true);
+        }
+        let mut held = self.held.borrow_mut();
+        held.count += 1;
+        let number = held.count;
+        if let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) {
+            self.used.set(true);
+            self.marks.borrow_mut().mark((from, to));
+            held.here.push((number, from, to));
+        }
+        kept.0.push(number);
+    }
+
+    /// The same of a part that may have gone over already, or is none of the line's.
+    pub fn hold_unsaid(&self, kept: &mut Kept, part: &str) {
+        let holds = match self.span(part).or_else(|| self.source_of(part)) {
+            Some((from, to)) => from == to || !self.marks.borrow().touch((from, to)),
+            None => self.watched.borrow().iter().any(|watched| watched.holds(address(part))),
+        };
+        if holds {
+            self.hold(kept, part);
+        }
+    }
+
+    /// Remembers where a part stands, which counts as gone over until it is told otherwise.
+    pub(crate) fn place(&self, kept: &mut Kept, part: &str) {
+        let Some((from, to)) = self.span(part) else { return };
+        let mut held = self.held.borrow_mut();
+        held.count += 1;
+        let number = held.count;
+        held.here.push((number, from, to));
+        kept.0.push(number);
+    }
+
+    /// Parts that were held have gone over.
+    pub fn release(&self, kept: &mut Kept) {
+        let mut held = self.held.borrow_mut();
+        for number in kept.0.drain(..) {
+            // Of one of which a part has no place that is told yet.
+            if held.lost.iter().any(|(of, _)| *of == number) {
+                continue;
+            }
+            let merged = held.before.remove(&number).and_then(Before::gone_over);
+            held.over.extend(merged);
+            if held.here.binary_search_by_key(&number, |here| here.0).is_ok() {
+                self.written.set(true);
+            }
+        }
+    }
+
+    /// Parts that were held have no place after all, or went over otherwise. Each is told on the line that it stands on; of
+    /// one that no line holds as a whole, because it came in pieces, this line tells.
+    pub fn tell_held(&self, kept: &mut Kept, fate: Fate, note: &'static str) {
+        let mut nowhere = false;
+        let mut held = self.held.borrow_mut();
+        for number in kept.0.drain(..) {
+            let known = held.before.contains_key(&number) || held.here.binary_search_by_key(&number, |here| here.0).is_ok();
+            nowhere |= !known;
+            if known {
+                held.told.push((number, fate, note));
+            }
+        }
+        drop(held);
+        if nowhere {
+            let note = format!("{note} (it came in pieces, on lines before this one)");
+            self.elsewhere.borrow_mut().push(Finding::new(fate, "", &note));
+        }
+    }
+
+    /// Ends the line number `line`, which is settled, for the parts of it that are held.
+    pub(crate) fn settle_held(&self, text: &str, line: u64) {
+        let mut held = self.held.borrow_mut();
+        let start = text.as_ptr() as usize;
+        let HeldParts { here, before, .. } = &mut *held;
+        if here.is_empty() {
+            return;
+        }
+        if self.whole.get() {
+            let depends = self.depends.get();
+            let waits = |number| self.merged.get().filter(|_| depends == Some(number));
+            before.extend(here.drain(..).map(|(number, ..)| {
+                let tells = waits(number).map_or(Tells::Nothing, Tells::Line);
+                (number, Before { line, tells })
+            }));
+            return;
+        }
+        let places = Places::of(text, here.iter().map(|&(_, from, to)| (from, to)));
+        for (number, from, to) in here.drain(..) {
+            // What stands around a list is told once, with its first part.
+            let pointer = self.placed(places.pointer(from - start, to - start));
+            let tells = pointer.map_or(Tells::Nothing, Tells::Part);
+            before.insert(number, Before { line, tells });
+        }
+    }
+
+    /// What there is to say about parts of earlier lines that were held: for each the line and the finding.
+    pub(crate) fn take_late(&self) -> Vec<(u64, Finding)> {
+        let mut held = self.held.borrow_mut();
+        let HeldParts {
+            before, told, lost, over, ..
+        } = &mut *held;
+        let mut late = std::mem::take(over);
+        lost.retain(|(number, note)| match before.get(number) {
+            Some(Before { line, tells }) => {
+                if let Tells::Part(pointer) = tells {
+                    late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
+                }
+                false
+            }
+            None => true,
+        });
+        told.retain(|(number, fate, note)| match before.remove(number) {
+            Some(part) => {
+                late.extend(part.told(*fate, note));
+                false
+            }
+            None => true,
+        });
+        late.sort_by(|a, b| (a.0, &a.1.pointer).cmp(&(b.0, &b.1.pointer)));
+        // Where a part stands is known to several that hold it.
+        late.dedup_by(|b, a| a.0 == b.0 && a.1.pointer == b.1.pointer && a.1.fate == b.1.fate);
+        late
+    }
+
+    /// The session is over: nobody holds anything of the lines before this one. Returns what there is still to say about them.
+    pub(crate) fn end_held(&self) -> Vec<(u64, Finding)> {
+        let mut held = self.held.borrow_mut();
+        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).collect();
+        late.sort_by_key(|(line, _)| *line);
+        late
+    }
+}
