@@ -445,7 +445,7 @@ impl Assembler {
     fn end_unfinished(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         let outcome = Outcome {
             synthetic: true,
-            error: Some(Str::trusted("the log ends before the turn does")),
+            error: Some(Str::trusted(Outcome::CUT_OFF)),
             ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
         };
         match (self.duties.watch, self.duties.repair) {

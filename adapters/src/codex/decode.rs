@@ -343,7 +343,7 @@ pub(super) fn why(message: &str) -> OutcomeKind {
         _ if TOO_LONG.iter().any(|words| message.starts_with(words)) => OutcomeKind::Limit(Limit::Tokens),
         _ if message.starts_with("Incomplete response returned, reason: content_filter") => OutcomeKind::Refused,
         _ if message.starts_with("Missing environment variable") => OutcomeKind::Failed(Place::Backend),
-        "the log ends before the turn does" => OutcomeKind::Failed(Place::Protocol),
+        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
         _ => OutcomeKind::Failed(Place::Model),
     }
 }

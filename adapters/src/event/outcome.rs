@@ -82,6 +82,9 @@ pub enum Place {
 }
 
 impl Outcome<'_> {
+    /// What went wrong where the source lacks the end of a turn.
+    pub(crate) const CUT_OFF: &'static str = "the log ends before the turn does";
+
     /// An outcome of which only the meaning is known.
     pub const fn new(kind: OutcomeKind) -> Self {
         Self {

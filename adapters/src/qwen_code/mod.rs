@@ -20,6 +20,7 @@ pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Layout, Mode};
+use crate::event::{Limit, OutcomeKind};
 use crate::snake_tools;
 use crate::vendor::{Logs, Pieces, Vendor};
 
@@ -79,6 +80,21 @@ static WORDS: Vocabulary = Vocabulary {
 const USAGE: &str = "/message/usage";
 /// Where a `result` line has its error.
 const ERROR: &str = "/error";
+
+/// What is said of a turn of which nobody says what went wrong. The first is the program's own sentence.
+const ENDS: [(OutcomeKind, &str); 7] = [
+    (OutcomeKind::Cancelled, "Operation cancelled."),
+    (OutcomeKind::Refused, "The model refused."),
+    (OutcomeKind::Limit(Limit::Turns), "The limit of turns was reached."),
+    (OutcomeKind::Limit(Limit::Budget), "The budget was used up."),
+    (OutcomeKind::Limit(Limit::Tokens), "The limit of tokens was reached."),
+    (OutcomeKind::Limit(Limit::Retries), "The limit of retries was reached."),
+    (OutcomeKind::Limit(Limit::Time), "The time was up."),
+];
+
+fn end_of(kind: OutcomeKind) -> &'static str {
+    ENDS.iter().find(|(of, _)| *of == kind).map_or("The turn failed.", |(_, said)| said)
+}
 /// Where a `control_request` has its payload.
 const REQUEST: &str = "/request";
 /// Where a `control_response` has its payload.

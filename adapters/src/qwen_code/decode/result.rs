@@ -1,6 +1,6 @@
 //! `result` lines: how a turn, or a subagent, ended.
 
-use super::super::ERROR;
+use super::super::{ENDS, ERROR};
 use super::{Decoder, Envelope, Line, name};
 use crate::event::{At, Count, Field, Kind, Limit, Notice, Outcome, OutcomeKind, Place, Scope, Side, Topic, Usage};
 use crate::json::{Cursor, Error, Raw, Shape, Str};
@@ -185,9 +185,11 @@ fn kind(members: &Members<'_>, is_error: bool) -> OutcomeKind {
         _ => {}
     }
     match members.error.map_or("", Str::as_escaped) {
-        "Operation cancelled." => OutcomeKind::Cancelled,
+        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
         error if error.starts_with("[API Error") || error.starts_with("API Error") => OutcomeKind::Failed(Place::Model),
-        _ if members.synthetic => OutcomeKind::Failed(Place::Protocol),
-        _ => OutcomeKind::Failed(Place::Backend),
+        error => {
+            let end = ENDS.iter().find(|(_, said)| *said == error);
+            end.map_or(OutcomeKind::Failed(Place::Backend), |(kind, _)| *kind)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a turn: `result`.
 
-use super::super::ERROR;
+use super::super::{ERROR, end_of};
 use super::Encoder;
 use super::thread::inclusive;
 use crate::event::{At, Counted, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
@@ -198,7 +198,7 @@ impl Encoder {
                 (Some(message), _) => out.str(message),
                 (None, kind) => {
                     out.invented("/error/message", "the source does not say what went wrong");
-                    out.text(excuse(kind));
+                    out.text(end_of(kind));
                 }
             }
             out.lit("}");
@@ -271,18 +271,4 @@ fn milliseconds(key: &str, pointer: &'static str, value: Option<Raw<'_>>, out: &
 fn message<'m>(outcome: &Outcome<'m>, fatal: Option<&'m str>) -> Option<Str<'m>> {
     let fatal = fatal.map(Str::trusted).filter(|_| outcome.synthetic || outcome.error.is_none());
     fatal.or(outcome.error).or(outcome.text).filter(|text| !text.is_empty())
-}
-
-/// What is said when the source does not say what went wrong.
-const fn excuse(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Success | OutcomeKind::Failed(_) => "The turn failed.",
-        OutcomeKind::Refused => "The model refused.",
-        OutcomeKind::Cancelled => "Operation cancelled.",
-        OutcomeKind::Limit(Limit::Turns) => "The limit of turns was reached.",
-        OutcomeKind::Limit(Limit::Budget) => "The budget was used up.",
-        OutcomeKind::Limit(Limit::Tokens) => "The limit of tokens was reached.",
-        OutcomeKind::Limit(Limit::Retries) => "The limit of retries was reached.",
-        OutcomeKind::Limit(Limit::Time) => "The time was up.",
-    }
 }

@@ -1,7 +1,8 @@
 //! What other programs say, as this one writes it.
 
 use crate::convert::Options;
-use crate::testing::{format, with};
+use crate::event::{Outcome, OutcomeKind, Place};
+use crate::testing::{converted, format, with};
 
 /// Several lines may come of one, also where something stands between them; and a reply's id may come again.
 #[test]
@@ -41,5 +42,35 @@ fn no_two_lines_have_the_same_id() {
         let ids: Vec<&str> = written.split("\"uuid\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         let distinct: std::collections::BTreeSet<&&str> = ids.iter().collect();
         assert!(ids.len() > 6 && distinct.len() == ids.len(), "{from} -> {to}: {written}");
+    }
+}
+
+/// Logs that have no outcomes get them: how a turn ended is read back as it was told.
+#[test]
+fn a_made_up_outcome_is_read_back_as_it_was() {
+    for kind in OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Success) {
+        let error = match kind {
+            OutcomeKind::Failed(Place::Protocol) => Outcome::CUT_OFF,
+            OutcomeKind::Failed(_) => "400 bad request",
+            _ => "",
+        };
+        let log = [
+            r#"{"agentglot":"events","version":1,"source":"claude"}"#,
+            r#"{"event":"session","session":"s","opens_turn":true}"#,
+            &format!(
+                r#"{{"event":"outcome","session":"s","outcome":"{}","is_error":true,"synthetic":true,"error":"{error}"}}"#,
+                kind.as_str()
+            ),
+            "",
+        ]
+        .join("\n");
+        let written = converted(&log, "agentglot", "qwen-code");
+        let read = converted(&written, "qwen-code", "agentglot");
+        let said = match kind {
+            // Who failed is not said.
+            OutcomeKind::Failed(Place::Model | Place::Tool) => OutcomeKind::Failed(Place::Backend),
+            kind => kind,
+        };
+        assert!(read.contains(&format!(r#""outcome":"{}""#, said.as_str())), "{kind:?}: {written}{read}");
     }
 }
