@@ -44,6 +44,8 @@ pub struct Trace {
     renamed: RefCell<Many<(usize, usize, &'static str)>>,
     /// Parts of a part of the line, which is read as JSON itself: where that one stands.
     lost: RefCell<Many<(Span, String)>>,
+    /// Parts of texts of the line, of which each goes over or not.
+    apart: RefCell<Vec<Span>>,
     /// What stands for parts of the line: its addresses, and theirs.
     stand_ins: RefCell<StandIns>,
     /// Texts that are watched, and what was kept of which they are made.
@@ -86,6 +88,7 @@ impl Trace {
         self.written.set(false);
         self.renamed.borrow_mut().clear();
         self.lost.borrow_mut().clear();
+        self.apart.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
         self.seen.borrow_mut().clear();
         self.watched.borrow_mut().clear();
@@ -214,6 +217,24 @@ impl Trace {
         if let Some(span) = self.span(part) {
             self.marks.borrow_mut().mark(span);
         }
+    }
+
+    /// A text of the line says several things one behind the other, of which each goes over or not. What stands around them was understood.
+    pub fn consists_of(&self, text: &str, things: &[&str]) {
+        let Some((mut from, end)) = self.span(text) else { return };
+        let things = things.iter().filter(|thing| !thing.is_empty()).filter_map(|thing| self.span(thing));
+        let things: Vec<Span> = things.collect();
+        if things.first() == Some(&(from, end)) {
+            return;
+        }
+        let mut marks = self.marks.borrow_mut();
+        for around in things.iter().chain([&(end, end)]) {
+            if from < around.0 {
+                marks.mark((from, around.0));
+            }
+            from = around.1;
+        }
+        self.apart.borrow_mut().extend(things);
     }
 
     /// Whether everything in a part was understood or went over.
@@ -383,6 +404,9 @@ impl Trace {
             if let Some(pointer) = self.placed(pointer.clone()) {
                 findings.push(Finding::new(Fate::Dropped, &pointer, &and_others(&note, if last { others } else { 0 })));
             }
+        }
+        for &thing in self.apart.borrow().iter().filter(|thing| !marks.touch(**thing)) {
+            self.lost.borrow_mut().push((thing, note.clone()), |a, b| alike(&a.1, &b.1));
         }
         let (lost, renamed) = (self.lost.borrow(), self.renamed.borrow());
         if lost.is_empty() && renamed.is_empty() {

@@ -126,22 +126,21 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
     let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
     let mut text = value.as_escaped();
     let thought = text.trim_ascii_start().strip_prefix(THOUGHT[0]).and_then(thought);
-    if let Some((thought, rest)) = thought {
-        cx.took(value.as_escaped());
-        let thought = Str::trusted(trimmed(thought));
-        if !thought.is_empty() {
-            blocks.push(Block::Thinking(Thinking {
-                text: thought,
-                ..Thinking::default()
-            }));
-        }
+    let thought = thought.map_or("", |(thought, rest)| {
         text = trimmed(rest);
+        trimmed(thought)
+    });
+    if !thought.is_empty() {
+        blocks.push(Block::Thinking(Thinking {
+            text: Str::trusted(thought),
+            ..Thinking::default()
+        }));
     }
     let marked = marked(text, teller);
     let whole = || read(trimmed(text), teller).filter(|_| is_call).map(|calls| ("", calls));
     let (text, calls) = marked.or_else(whole).unwrap_or((text, Vec::new()));
-    if !calls.is_empty() {
-        cx.took(value.as_escaped());
+    if let Some(trace) = cx.trace {
+        trace.consists_of(value.as_escaped(), &[thought, text]);
     }
     if !text.is_empty() {
         let text = Str::trusted(text);

@@ -296,3 +296,21 @@ fn rubbish_is_told() {
         }
     }
 }
+
+/// One text holds a thought and what is said: where a target has a place for one of them only, the other is told.
+#[test]
+fn what_has_no_place_of_a_text_is_told() {
+    let log = r#"{"conversations":[{"from":"human","value":"hi"},{"from":"gpt","value":"<think>\nlooking\n</think>\nfound"}]}"#;
+    for (to, goes_over) in [
+        ("claude:transcript", &["found"][..]),
+        ("tricode", &["found"]),
+        ("claude", &["looking", "found"]),
+    ] {
+        let (out, ledger) = traced(log, "sharegpt", to);
+        let lost = ledger.matches(r#""pointer":"/conversations/1/value","fate":"dropped""#).count();
+        for part in ["looking", "found"] {
+            assert_eq!(out.contains(part), goes_over.contains(&part), "{to}: {out}");
+        }
+        assert_eq!(lost, 2 - goes_over.len(), "{to}: {ledger}");
+    }
+}
