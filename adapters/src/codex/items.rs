@@ -259,3 +259,18 @@ pub(super) fn parts(content: Content<'_>, text: impl Fn(Str<'_>, &mut Out), imag
         between = ",";
     }
 }
+
+/// The same where both are objects: what stands in the one before its text and behind it, and in the other before the image's address.
+pub(super) fn addressed(content: Content<'_>, [begin, end, image]: [&str; 3], out: &mut Out) {
+    let text = |text: Str<'_>, out: &mut Out| {
+        out.lit(begin);
+        out.str(text);
+        out.lit(end);
+    };
+    let image = |picture: &Picture<'_>, out: &mut Out| {
+        out.lit(image);
+        picture.write_address(out);
+        out.lit("}");
+    };
+    parts(content, text, image, out);
+}

@@ -1,4 +1,4 @@
-use crate::event::Media;
+use crate::event::{Block, Media};
 use crate::json::{Out, Raw, Str};
 
 /// An image or a document, whatever its data are called where it was read.
@@ -50,6 +50,19 @@ impl<'a> Media<'a> {
 fn in_address(address: Str<'_>) -> (Option<Str<'_>>, Str<'_>) {
     let held = address.as_escaped().strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     held.map_or((None, address), |(mime, data)| (Some(Str::trusted(mime)), Str::trusted(data)))
+}
+
+impl<'a> Block<'a> {
+    /// A part as [`Picture::write_part`] writes it; another one is of a kind that has no name.
+    pub(crate) fn of_part(part: Raw<'a>) -> Self {
+        match ["inlineData", "fileData"].into_iter().find(|name| part.get(name).is_some()) {
+            Some(kind) => Self::Media(Media {
+                kind: Str::trusted(kind),
+                raw: part,
+            }),
+            None => Self::Other { kind: Str::EMPTY, raw: part },
+        }
+    }
 }
 
 impl Picture<'_> {

@@ -1,11 +1,11 @@
 //! What another dialect said, as the notifications of a thread.
 
 use super::encode::Encoder;
-use crate::codex::items::parts;
+use crate::codex::items::addressed;
 use crate::codex::turn::structured;
 use crate::event::{
-    Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Picture, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time,
-    Topic, Usage,
+    Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time, Topic,
+    Usage,
 };
 use crate::ids;
 use crate::json::{Out, Raw, Str};
@@ -231,17 +231,8 @@ impl Encoder {
         for whole in [false, true] {
             self.item(whole, "userMessage", &id, out);
             out.lit(",\"clientId\":null,\"content\":[");
-            let text = |text: Str<'_>, out: &mut Out| {
-                out.lit("{\"type\":\"text\",\"text\":");
-                out.str(text);
-                out.lit(",\"text_elements\":[]}");
-            };
-            let image = |picture: &Picture<'_>, out: &mut Out| {
-                out.lit("{\"type\":\"image\",\"url\":");
-                picture.write_address(out);
-                out.lit("}");
-            };
-            parts(prompt.content, text, image, out);
+            let words = [r#"{"type":"text","text":"#, r#","text_elements":[]}"#, r#"{"type":"image","url":"#];
+            addressed(prompt.content, words, out);
             out.lit("]");
             self.close_item(event, whole, out);
         }

@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use super::calls::TOOLS;
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::items::parts;
+use crate::codex::items::{addressed, parts};
 use crate::codex::tools::{canonical, lose_beside_command, lose_others, plan_of, whole_paths};
 use crate::event::{Content, Event, Picture, ResultStatus, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
@@ -284,17 +284,8 @@ fn server_blocks(content: Content<'_>, out: &mut Out) {
 
 /// The same as the model is told them by a tool of the host's.
 fn host_items(content: Content<'_>, out: &mut Out) {
-    let text = |text: Str<'_>, out: &mut Out| {
-        out.lit("{\"type\":\"inputText\",\"text\":");
-        out.str(text);
-        out.lit("}");
-    };
-    let image = |picture: &Picture<'_>, out: &mut Out| {
-        out.lit("{\"type\":\"inputImage\",\"imageUrl\":");
-        picture.write_address(out);
-        out.lit("}");
-    };
-    parts(content, text, image, out);
+    let words = [r#"{"type":"inputText","text":"#, "}", r#"{"type":"inputImage","imageUrl":"#];
+    addressed(content, words, out);
 }
 
 /// Files that change, with what is known of it: `exec` does not say what.

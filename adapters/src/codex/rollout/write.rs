@@ -6,11 +6,11 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::items::parts;
+use crate::codex::items::addressed;
 use crate::codex::tools::model::{Asked, asked};
 use crate::event::{
-    Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Picture, Prompt, PromptSource, Reply, ResultStatus, Scope, Time,
-    ToolCall, ToolResult, Usage,
+    Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
+    ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
 use crate::store::{known_time, version};
@@ -424,17 +424,8 @@ fn search(query: Str<'_>, action: Option<Raw<'_>>, out: &mut Out) {
 
 /// The texts and images of content, as the model is told them.
 fn input_parts(content: Content<'_>, out: &mut Out) {
-    let text = |text: Str<'_>, out: &mut Out| {
-        out.lit("{\"type\":\"input_text\",\"text\":");
-        out.str(text);
-        out.lit("}");
-    };
-    let image = |picture: &Picture<'_>, out: &mut Out| {
-        out.lit("{\"type\":\"input_image\",\"image_url\":");
-        picture.write_address(out);
-        out.lit("}");
-    };
-    parts(content, text, image, out);
+    let words = [r#"{"type":"input_text","text":"#, "}", r#"{"type":"input_image","image_url":"#];
+    addressed(content, words, out);
 }
 
 fn has_image(content: Content<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Content, Count, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
+use crate::event::{Block, Content, Count, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
 
 /// One part of a message.
@@ -56,14 +56,7 @@ fn read<'a>(part: Raw<'a>, [text, thought, call, answer]: [Option<Raw<'a>>; 4], 
     if let Some(result) = answer.and_then(|answer| answer_of(answer, cx)) {
         return Part::Result(result, part);
     }
-    let media = ["inlineData", "fileData"].into_iter().find(|name| part.get(name).is_some());
-    Part::Block(match media {
-        Some(kind) => Block::Media(Media {
-            kind: Str::trusted(kind),
-            raw: part,
-        }),
-        None => Block::Other { kind: Str::EMPTY, raw: part },
-    })
+    Part::Block(Block::of_part(part))
 }
 
 /// A call, one of `toolCalls` or a `functionCall`, by its members `id`, `name` and `args`.

@@ -4,7 +4,7 @@ use super::RESPONSE;
 use super::fields::knows;
 use crate::chat::FieldList;
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Content, Count, Field, Fields, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
+use crate::event::{At, Block, Content, Count, Field, Fields, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Str};
 
 /// One part of a message.
@@ -81,14 +81,7 @@ fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part
         };
         return Part::Result(result, field);
     }
-    let media = ["inlineData", "fileData"].into_iter().find(|name| part.get(name).is_some());
-    Part::Block(match media {
-        Some(kind) => Block::Media(Media {
-            kind: Str::trusted(kind),
-            raw: part,
-        }),
-        None => Block::Other { kind: Str::EMPTY, raw: part },
-    })
+    Part::Block(Block::of_part(part))
 }
 
 /// The first members of these names, and those of others.
