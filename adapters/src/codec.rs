@@ -16,7 +16,7 @@ use crate::store::Child;
 use crate::trace::{Kept, Trace};
 pub use list::List;
 pub(crate) use list::Part;
-pub use want::Want;
+pub use want::{Tools, Want};
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
 

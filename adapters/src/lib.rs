@@ -55,6 +55,7 @@ pub mod raw;
 pub mod schema;
 pub mod session;
 
+mod answer;
 mod assemble;
 #[cfg(test)]
 #[path = "../tests/common/beside.rs"]

@@ -188,19 +188,14 @@ impl Decoder {
         }
         self.told.says(Seen::Result, call, print(content));
         let error = message.get("error").filter(|error| !error.is_null());
-        if let Some(error) = error {
-            cx.took(error.as_str());
-        }
         let content = parts::content(content, cx);
-        let said = error.and_then(Raw::string).map(Content::Text);
+        let silent = matches!(content, Content::Text(text) if text.is_empty());
+        let said = error.filter(|_| silent).and_then(Raw::string).map(Content::Text);
         let result = cx.keep(ToolResult {
             call,
             name: None,
             status: if error.is_some() { ResultStatus::Error } else { ResultStatus::Success },
-            content: match content {
-                Content::Text(text) if text.is_empty() => said.unwrap_or(content),
-                content => content,
-            },
+            content: said.unwrap_or(content),
             is_error: None,
             detail: None,
             fields: &[],

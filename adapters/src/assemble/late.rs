@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::again::Held;
 use super::{Assembler, Down};
-use crate::codec::{Decoder, Dialect};
+use crate::codec::{Decoder, Dialect, Tools};
 use crate::event::{Block, Event, Input, InputKind, Kind, Reply, Sink};
 use crate::json::Str;
 
@@ -135,9 +135,11 @@ impl Assembler {
             self.content(event, down);
         }
         self.late.hold(call, Held::event(event, down.cx));
-        call.into_iter().for_each(|id| down.out.used(id.as_escaped()));
-        if let Kind::ToolResult(result) = event.kind {
-            down.out.used(result.call.as_escaped());
+        if self.want.tools == Tools::Calls {
+            call.into_iter().for_each(|id| down.out.used(id.as_escaped()));
+            if let Kind::ToolResult(result) = event.kind {
+                down.out.used(result.call.as_escaped());
+            }
         }
         down.out.promise();
         down.out.merged("it is told behind a call that is not whole yet");

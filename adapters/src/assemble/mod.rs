@@ -17,7 +17,7 @@ mod thread;
 mod turn;
 mod waiting;
 
-use crate::codec::{Cx, Encode, Encoder, Format, Layout, Want};
+use crate::codec::{Cx, Encode, Encoder, Format, Layout, Tools, Want};
 use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
@@ -26,6 +26,7 @@ use crate::trace::Kept;
 use asked::Asked;
 use calls::Calls;
 use late::Late;
+use pending::NO_PLACE;
 use thread::Thread;
 
 /// What the assembler is to do besides.
@@ -39,6 +40,8 @@ pub struct Duties {
     pub live: bool,
     /// What is answered on the control channel is in another dialect's words.
     pub foreign: bool,
+    /// No line is written that asks the host.
+    pub unasked: bool,
     /// What was stored goes back to where it comes from: an outcome that was made up for it stays away, if it is not to be repaired.
     pub gives_back: bool,
     /// Nothing goes on but what is made up: repairs within one dialect, where the lines themselves are copied.
@@ -144,6 +147,22 @@ impl<'a> Desk<'_, '_, 'a> {
         }
     }
 
+    /// What becomes of a call's arguments, which are the target's own if they are `translated`.
+    fn became(&self, translated: bool) -> Became {
+        match self.want.tools {
+            Tools::Calls if translated => Became::Translated,
+            Tools::Calls => Became::Said,
+            Tools::Names | Tools::Nothing => Became::Nothing,
+        }
+    }
+
+    /// A block of a snapshot comes, whose arguments may stand in a text of the line: the ledger hears that they have no place.
+    fn leaves_out(&self, block: &Block<'_>) {
+        if let (Block::Call(call), Became::Nothing) = (block, self.became(false)) {
+            self.down.out.lost(call.input.as_str(), None, NO_PLACE);
+        }
+    }
+
     /// A snapshot says a call, which has come in pieces before or is new.
     fn says(&mut self, call: &ToolCall<'_>, known: Option<usize>) {
         match known {
@@ -158,6 +177,14 @@ impl<'a> Desk<'_, '_, 'a> {
         let result = ToolResult { of: Some(call), ..*result };
         Some(self.tools?.result(&call, &result, self.down.cx.arena))
     }
+}
+
+/// What becomes of a call's arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Became {
+    Said,
+    Translated,
+    Nothing,
 }
 
 /// What [`Translate::result`] makes of a call and its result.

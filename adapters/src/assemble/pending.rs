@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Became;
 use super::again::leaves;
 use crate::event::{Block, Media, Origin, Piece, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Out, Raw, Str, escape_json, on_one_line};
@@ -172,7 +173,7 @@ impl Pending {
     }
 
     /// The whole call is there, whose arguments came in these pieces: those go on with it that it says.
-    pub(super) fn tell_pieces(&mut self, block: &Block<'_>, translated: bool, out: &Out) {
+    pub(super) fn tell_pieces(&mut self, block: &Block<'_>, became: Became, out: &Out) {
         let call = match block {
             Block::Call(call) => call,
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
@@ -193,7 +194,7 @@ impl Pending {
             out.drop_held(&mut self.named, "the whole call says another name");
         }
         if self.kept.is_empty() || says_json(&self.body, call.input) {
-            return tell_kept(&mut self.kept, translated, out);
+            return tell_kept(&mut self.kept, became, out);
         }
         let mut said = Vec::new();
         escape_json(call.input.as_str(), &mut said);
@@ -206,8 +207,8 @@ impl Pending {
         let mut rest = self.kept.split_off(last + 1);
         let mut lost = self.kept.split_off(first);
         out.drop_held(&mut lost, "the final arguments differ from this piece");
-        tell_kept(&mut self.kept, translated, out);
-        tell_kept(&mut rest, translated, out);
+        tell_kept(&mut self.kept, became, out);
+        tell_kept(&mut rest, became, out);
     }
 
     /// The whole block says the same as what it began with, or something else.
@@ -292,12 +293,15 @@ pub(super) fn some(text: &str) -> Option<Str<'_>> {
     (!text.is_empty()).then(|| Str::trusted(text))
 }
 
-/// The pieces of a call's arguments go on as the whole call: as they are, or `translated`.
-pub(super) fn tell_kept(kept: &mut Kept, translated: bool, out: &Out) {
-    if translated {
-        out.rename_held(kept, "the target's own arguments");
-    } else {
-        out.release(kept);
+/// What the ledger says of what is not written.
+pub(super) const NO_PLACE: &str = "no place in the target";
+
+/// The pieces of a call's arguments go on as the whole call, or do not.
+pub(super) fn tell_kept(kept: &mut Kept, became: Became, out: &Out) {
+    match became {
+        Became::Said => out.release(kept),
+        Became::Translated => out.rename_held(kept, "the target's own arguments"),
+        Became::Nothing => out.drop_held(kept, NO_PLACE),
     }
 }
 

@@ -1,9 +1,9 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, KEEP, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
+use super::pending::{BlockKind, KEEP, NO_PLACE, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
 use super::thread::Thread;
-use crate::codec::Want;
+use crate::codec::{Tools, Want};
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
 
@@ -17,11 +17,15 @@ impl Thread {
             desk.says(call, known);
         }
         // Of one that has not come in pieces nothing is left to say.
-        if let Some(at) = known {
+        let Some(at) = known else {
+            return desk.leaves_out(block);
+        };
+        {
             let pending = &mut self.blocks[at];
             pending.shown = true;
             pending.confirmed = true;
-            pending.tell_pieces(block, false, desk.down.out);
+            let became = desk.became(false);
+            pending.tell_pieces(block, became, desk.down.out);
         }
     }
 
@@ -46,7 +50,10 @@ impl Thread {
             return self.hold(at, call, wait, (event, reply), desk);
         }
         let translated = self.translate(block, desk);
-        self.blocks[at].tell_pieces(block, translated.is_some(), desk.down.out);
+        if known.is_none() {
+            desk.leaves_out(block);
+        }
+        self.blocks[at].tell_pieces(block, desk.became(translated.is_some()), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
         if desk.want.deltas {
             self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
@@ -78,7 +85,8 @@ impl Thread {
 
     /// What a whole call has to wait for, if it has to: its result, or a call before it that waits.
     fn waits(&self, call: &ToolCall<'_>, desk: &Desk<'_, '_, '_>) -> Option<Wait> {
-        let waits = desk.tools.is_some_and(|tools| tools.waits(call, desk.down.cx.arena));
+        let whole = desk.tools.filter(|_| desk.want.tools == Tools::Calls);
+        let waits = whole.is_some_and(|tools| tools.waits(call, desk.down.cx.arena));
         let turn = (self.waiting_calls > 0).then_some(Wait::Turn);
         if waits { Some(Wait::Result) } else { turn }
     }
@@ -128,6 +136,10 @@ impl Thread {
         let arena: &'b bumpalo::Bump = desk.down.cx.arena;
         let translated = tools.call(call, arena)?;
         let out = &desk.down.out;
+        if desk.want.tools != Tools::Calls {
+            desk.down.cx.stands_for(translated.name.as_escaped(), call.name.as_escaped());
+            return Some(Block::Call(translated));
+        }
         match tools.results_say(call).filter(|_| out.traced()) {
             Some(_) => tools.tell_but(call, &translated, &mut |part, _| desk.calls.leave_unsaid(call.id, part, out), out),
             None => tools.tell(call, &translated, None, out),
@@ -378,7 +390,7 @@ impl Thread {
                 .map(|(call, _)| call)
                 .or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));
             let shown = translated.unwrap_or(call);
-            if let (Some(tools), Some(made), false) = (desk.tools, &translated, waited) {
+            if let (Some(tools), Some(made), false, Tools::Calls) = (desk.tools, &translated, waited, want.tools) {
                 tools.tell(&call, made, Some(&kept), desk.down.out);
             }
             if wait == Wait::Result {
@@ -391,7 +403,10 @@ impl Thread {
                         .out
                         .drop_held(&mut kept, "arguments that are no JSON have no place in the target's own");
                 }
-                _ => tell_kept(&mut kept, translated.is_some(), desk.down.out),
+                _ => tell_kept(&mut kept, desk.became(translated.is_some()), desk.down.out),
+            }
+            if want.tools == Tools::Nothing {
+                desk.down.out.drop_held(&mut named, NO_PLACE);
             }
             if want.deltas {
                 index = self.next_index;
@@ -421,7 +436,13 @@ impl Thread {
             }
             if want.snapshots {
                 let blocks = [Block::Call(shown)];
+                if want.tools == Tools::Names && !named.is_empty() {
+                    desk.down.out.tells(shown.name.as_escaped(), &named);
+                }
                 desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
+                if want.tools == Tools::Names && !named.is_empty() {
+                    desk.down.out.told(&mut named, shown.name.as_escaped());
+                }
             }
         } else if want.snapshots && !block.shown && block.says_something() {
             let text = Str::trusted(&block.body);

@@ -8,7 +8,7 @@ use super::pieces::piece_of;
 use super::results::Results;
 use super::waiting::Waiting;
 use super::{Desk, Down, EMPTY_REPLY};
-use crate::codec::Encode;
+use crate::codec::{Encode, Tools};
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
     Usage,
@@ -498,7 +498,9 @@ impl Thread {
                 block.kind = BlockKind::Call;
                 block.id.push_str(id.as_escaped());
                 block.name.push_str(name.as_escaped());
-                desk.down.out.used(id.as_escaped());
+                if desk.want.tools == Tools::Calls {
+                    desk.down.out.used(id.as_escaped());
+                }
                 desk.down.out.hold(&mut block.named, name.as_escaped());
                 desk.down.out.carried();
             }

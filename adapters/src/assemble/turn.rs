@@ -1,7 +1,7 @@
 //! What belongs to a turn as a whole: its beginning, prompts, requests, results and its outcome.
 
 use super::{Assembler, Desk, Down, Duties};
-use crate::codec::Encode;
+use crate::codec::{Encode, Tools};
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
     ToolResult,
@@ -30,6 +30,7 @@ impl Assembler {
             tools.in_folder(folder);
         }
         let tools = self.duties.tools.as_ref();
+        let tools = tools.filter(|_| self.want.tools == Tools::Calls);
         let listed = session.tools.zip(tools).and_then(|(list, tools)| tools.list(list, down.cx.arena));
         let Some(listed) = listed else { return self.pass(event, down) };
         if let Some(tools) = session.tools {
@@ -49,7 +50,7 @@ impl Assembler {
             return;
         };
         let said = down.encoder.said_folder();
-        let tools = self.duties.tools.as_ref();
+        let tools = self.duties.tools.as_ref().filter(|_| self.want.tools == Tools::Calls);
         if said.is_some() || tools.is_some_and(|tools| tools.says_folder()) {
             trace.hold_unsaid(&mut self.folder, folder.as_escaped());
         }
@@ -120,7 +121,11 @@ impl Assembler {
             thread.settle_whole_calls(event.origin, &mut desk);
         }
         // Without a line that asks there is nothing to translate.
-        let tools = self.duties.tools.as_ref().filter(|tools| tools.to.conduct().can_ask());
+        let tools = self
+            .duties
+            .tools
+            .as_ref()
+            .filter(|tools| tools.to.conduct().can_ask() && !self.duties.unasked);
         if tools.is_some() {
             self.asked.add(request);
         }
@@ -206,7 +211,7 @@ impl Assembler {
             let waited = worked_out.is_some() && down.out.traced();
             let (answered, shaped) = worked_out.unwrap_or_else(|| tools.result(&stored, &result, down.cx.arena));
             if let Some(shaped) = shaped {
-                if down.out.traced() {
+                if down.out.traced() && self.want.tools == Tools::Calls {
                     told_in_another_shape(&result, &shaped, down.out);
                 }
                 result = shaped;

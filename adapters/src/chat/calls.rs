@@ -127,7 +127,9 @@ pub(crate) fn arguments_json<'a>(arguments: Option<Str<'a>>, cx: &Cx<'a>) -> Raw
     cx.took(arguments.as_escaped());
     let mut quoted = String::with_capacity(arguments.as_escaped().len() + 2);
     let _ = write!(quoted, "\"{}\"", arguments.as_escaped());
-    Raw::trusted(cx.arena.alloc_str(&quoted))
+    let quoted = cx.arena.alloc_str(&quoted);
+    cx.stands_for(quoted, arguments.as_escaped());
+    Raw::trusted(quoted)
 }
 
 /// Writes a whole call as an element of `tool_calls`, up to the brace that closes it. Arguments that are a string are no JSON:

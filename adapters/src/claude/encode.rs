@@ -1,5 +1,6 @@
+use crate::answer::Answer;
 use crate::blocks::Writer;
-use crate::codec::{Dialect, Encode, Layout, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{At, Cost, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
@@ -33,6 +34,8 @@ pub struct Encoder {
     /// What all turns so far have cost, where the source says it of each.
     pub(super) cost: Cost,
     pub(super) behind: Behind,
+    /// Where no messages are written: what is said instead.
+    pub(super) answer: Answer,
 }
 
 /// What kind of line is to be written, for the modes that leave some out.
@@ -55,6 +58,7 @@ impl Encoder {
         Self {
             writer: Writer { words: &WORDS, own },
             behind: Behind::new(&style, own),
+            answer: Answer::of_last_turn(style.mode.layout == Layout::Document),
             style,
             session: String::new(),
             ids: None,
@@ -234,7 +238,9 @@ impl Encode for Encoder {
             Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),
             Layout::Lines => Want::SNAPSHOTS.with_subagents().with_whole_rounds(),
             Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
-            _ => Want::SNAPSHOTS,
+            Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
+            // Of calls it says those that were refused.
+            _ => Want::SNAPSHOTS.with_tools(Tools::Names),
         };
         // Hosts look in the transcript for the lines that they have heard.
         Want {

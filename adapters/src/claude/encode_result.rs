@@ -53,13 +53,8 @@ impl Encoder {
         } else {
             outcome.text
         };
-        match said {
-            Some(text) => {
-                out.used(text.as_escaped());
-                out.bytes(text.unescape().as_bytes());
-            }
-            None => out.bytes(Str::trusted(&self.turn.text).unescape().as_bytes()),
-        }
+        let answer = self.answer.end(said, out);
+        out.bytes(Str::trusted(&answer).unescape().as_bytes());
         out.lit("\n");
     }
 
@@ -70,6 +65,7 @@ impl Encoder {
         out.raw_if(",\"duration_ms\":", outcome.duration_ms);
         out.raw_if(",\"duration_api_ms\":", outcome.duration_api_ms);
         out.raw_if(",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source)));
+        self.answer.end(outcome.text.or(Some(Str::EMPTY)), out);
         out.str_if(",\"result\":", outcome.text);
         out.lit(",\"stop_reason\":");
         out.str_or_null(outcome.stop.map(|stop| stop.word));
@@ -127,14 +123,17 @@ impl Encoder {
                 out.invented("/num_turns", "counted as Claude Code counts: 1 + the user lines of the turn");
             }
         }
+        let said = if outcome.is_error {
+            outcome.error.or(outcome.text)
+        } else {
+            outcome.text
+        };
+        let answer = self.answer.end(said.or((subtype != "success").then_some(Str::EMPTY)), out);
         if subtype == "success" {
             out.lit(",\"result\":");
-            match if outcome.is_error {
-                outcome.error.or(outcome.text)
-            } else {
-                outcome.text
-            } {
+            match said {
                 Some(text) => out.str(text),
+                None if !self.shows(Line::Message) => out.str(Str::trusted(&answer)),
                 None => {
                     out.str(Str::trusted(&self.turn.text));
                     out.invented("/result", "the turn's last text");

@@ -69,6 +69,9 @@ impl Encoder {
             }
             return;
         }
+        if !self.shows(Line::Message) {
+            return;
+        }
         let before = std::mem::replace(&mut self.facts, Facts::of(session));
         (self.facts.kept, self.facts.answers) = (before.kept, before.answers);
         let texts = [

@@ -147,6 +147,14 @@ impl Encoder {
 
     pub(super) fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
         self.content(event, out);
+        if !self.shows(Line::Message) && event.origin.parent.is_none() {
+            for block in reply.blocks {
+                if let Block::Text { text, .. } = block {
+                    self.answer.pause();
+                    self.answer.say(*text, out);
+                }
+            }
+        }
         if self.own() {
             if self.shows(Line::Message) {
                 self.own_assistant(event, reply, out);

@@ -30,6 +30,19 @@ pub struct Want {
     pub results_last: bool,
     /// Questions to the host are written, in their place.
     pub asks: bool,
+    /// What is written of tools.
+    pub tools: Tools,
+}
+
+/// What a target writes of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tools {
+    /// Calls, with their arguments and results.
+    Calls,
+    /// Names of tools, and how calls went.
+    Names,
+    /// Nothing.
+    Nothing,
 }
 
 impl Want {
@@ -48,6 +61,7 @@ impl Want {
         whole_rounds: false,
         results_last: false,
         asks: false,
+        tools: Tools::Calls,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -93,6 +107,11 @@ impl Want {
     /// The same where questions to the host are written.
     pub const fn with_questions(self) -> Self {
         Self { asks: true, ..self }
+    }
+
+    /// The same where this is written of tools.
+    pub const fn with_tools(self, tools: Tools) -> Self {
+        Self { tools, ..self }
     }
 
     /// The same without a place for thoughts.

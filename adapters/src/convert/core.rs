@@ -248,7 +248,7 @@ impl Core {
         {
             self.out.truncate(before);
         }
-        self.bind(before);
+        self.bind(before, false);
         if let Some(document) = &mut self.document {
             document.end_session(&mut self.out);
         }
@@ -312,15 +312,12 @@ impl Core {
 
     /// What was written behind `before` goes into the one value, if one is written.
     #[inline]
-    fn bind(&mut self, before: usize) {
+    fn bind(&mut self, before: usize, ends: bool) {
         let Some(document) = &mut self.document else { return };
-        let Some(line) = document.take(before, self.line, &mut self.out) else {
-            return;
-        };
-        self.silent.lost += 1;
-        if let Some(ledger) = &mut self.ledger {
-            ledger.add_late([(line, Finding::new(Fate::Dropped, "", "one outcome is written, the last"))]);
-        }
+        // Of a session that is one value, the line says all.
+        let ends = ends || self.options.from.mode.layout.is_one_value();
+        let replaces = document.take(before, (self.line, ends), &mut self.out, self.ledger.as_mut());
+        self.silent.lost += u64::from(replaces);
     }
 
     pub(super) fn damage(&mut self, at: usize, pointer: Option<String>, reason: String) {
@@ -368,7 +365,7 @@ impl Core {
                 // What the decoder has found is of the line, which is read once more.
                 trace.take_findings();
             }
-            self.bind(told.before);
+            self.bind(told.before, told.ends);
             (used, told) = self.next_session((begin, told.own), text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {
@@ -387,11 +384,15 @@ impl Core {
             );
         }
         let wrote = self.count(&told, part);
-        self.bind(told.before);
+        self.bind(told.before, told.ends);
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             let findings = trace.settle(value, wrote, &self.options.to.to_string());
-            ledger.add(self.line, trace.of_part(findings));
+            let mut findings = trace.of_part(findings);
+            if let Some(document) = &mut self.document {
+                document.keeps(self.line, &mut findings);
+            }
+            ledger.add(self.line, findings);
             trace.settle_held(value, self.line);
             ledger.add_late(trace.take_late());
         }
@@ -473,9 +474,9 @@ impl Consumer for Core {
         let before = pipe.down.out.len();
         decoder.finish(&cx, &mut pipe);
         pipe.end_session();
-        self.bind(before);
+        self.bind(before, false);
         if let Some(document) = &mut self.document {
-            document.end(&mut self.out);
+            document.end(&mut self.out, self.ledger.as_mut());
         }
         match &mut self.stored {
             Stored::No => {}

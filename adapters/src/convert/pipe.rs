@@ -54,6 +54,8 @@ pub(super) struct Told {
     pub(super) foreign: Option<Evidence>,
     /// It is known that it begins none.
     pub(super) own: bool,
+    /// It says how a turn ended.
+    pub(super) ends: bool,
     /// It waits until the turn is over that is going on, and nothing of it was told.
     pub(super) waits: bool,
 }
@@ -72,6 +74,7 @@ impl Told {
             renames: false,
             foreign: None,
             own: false,
+            ends: false,
             waits: false,
         }
     }
@@ -263,6 +266,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         }
         self.told.events += 1;
         self.told.aside |= !event.kind.is_conversation();
+        self.told.ends |= matches!(event.kind, Kind::Outcome(outcome) if !outcome.synthetic);
         let first = std::mem::replace(self.fresh, false);
         if self.options.strict {
             self.object(event.fields, || {

@@ -2,7 +2,7 @@
 
 use super::{Options, ToolNames};
 use crate::assemble::{Assembler, Duties};
-use crate::codec::{Dialect, Encode, Encoder, Format, Layout, Style, Want};
+use crate::codec::{Dialect, Encode, Encoder, Format, Layout, Style, Tools, Want};
 use crate::tools::Translate;
 
 /// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
@@ -50,7 +50,13 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     let collects = matches!(encoder, Encoder::Collector(_));
     let identity = is_copied(options, collects);
     let (from, to) = (source.dialect, options.to.dialect);
-    let native = options.tools == ToolNames::Native && from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others;
+    let as_is = identity || gives_back(options, source) && !collects;
+    let want = if as_is { Want::AS_IS } else { encoder.want() };
+    let native = options.tools == ToolNames::Native
+        && want.tools != Tools::Nothing
+        && from != to
+        && !from.vendor().logs.stores_others
+        && !to.vendor().logs.stores_others;
     let escape = |text: &String| {
         let mut body = String::new();
         crate::json::Str::escape(text, &mut body);
@@ -64,18 +70,17 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
                 .with_whole_calls(options.to.has_whole_calls())
         }),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
+        unasked: !options.to.is_streaming(),
         repair: options.repair,
         gives_back: gives_back(options, source) && !collects,
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
     };
-    let as_is = identity || gives_back(options, source) && !collects;
     let mut stores = options.to.dialect.vendor().stores.iter();
     let home = options
         .anew
         .as_ref()
         .and_then(|_| stores.find(|store| store.mode == options.to.mode)?.home);
-    let want = if as_is { Want::AS_IS } else { encoder.want() };
     let want = Want {
         keeps_quiet: home.is_some_and(|home| !home.thoughts),
         ..want

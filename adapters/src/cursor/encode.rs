@@ -1,7 +1,8 @@
 //! Events to Cursor's lines: who writes what.
 
 use super::turn::Turn;
-use crate::codec::{Dialect, Encode, Layout, Style, Want};
+use crate::answer::Answer;
+use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{Counted, Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
 use crate::ids;
 use crate::json::{Out, Raw, Str, alike};
@@ -17,6 +18,8 @@ pub struct Encoder {
     pub(super) style: Style,
     pub(super) facts: Facts,
     pub(super) turn: Turn,
+    /// Where no lines are written: what is said instead.
+    pub(super) answer: Answer,
     /// The session's id, escaped; empty until it is known or made up.
     session: String,
     /// `,"session_id":"…"`, which stands in every line.
@@ -60,6 +63,7 @@ impl Encoder {
             style,
             facts: Facts::default(),
             turn: Turn::default(),
+            answer: Answer::of_last_turn(style.mode.layout == Layout::Document),
             session: String::new(),
             tail: Vec::new(),
             time: None,
@@ -210,8 +214,13 @@ impl Encode for Encoder {
     fn want(&self) -> Want {
         if self.style.partial && self.is_stream() {
             Want::BOTH.without_inputs()
-        } else {
+        } else if self.is_stream() {
             Want::SNAPSHOTS
+        } else if self.style.old_text && self.style.mode.layout == Layout::Text {
+            // It says what was done, in words of its own.
+            Want::SNAPSHOTS.with_tools(Tools::Names)
+        } else {
+            Want::SNAPSHOTS.with_tools(Tools::Nothing)
         }
     }
 

@@ -10,8 +10,9 @@ use crate::tools::kind_of;
 impl Encoder {
     /// How a turn that succeeded ends.
     pub(super) fn result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        let said = if self.is_stream() { &self.turn.said } else { self.answer.text() };
         if let Some(text) = outcome.text.filter(|_| out.traced())
-            && (self.turn.said.is_empty() || self.turn.said.contains(text.as_escaped()))
+            && (said.is_empty() || said.contains(text.as_escaped()))
         {
             out.used(text.as_escaped());
         }
@@ -78,15 +79,12 @@ impl Encoder {
     }
 
     /// Today's text: what was said after the last tool call. The old one has no answer; an agent of its own gives it all the same.
-    fn result_text(&self, outcome: &Outcome<'_>, out: &mut Out) {
+    fn result_text(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
         if self.style.old_text && !self.style.agent {
-            return;
+            return self.answer.lose("no place in the text of 2025: it says what was done", out);
         }
-        let answer = match &self.turn.said[self.turn.answer..] {
-            "" => outcome.text.unwrap_or_default(),
-            said => Str::trusted(said),
-        };
-        out.lit(&answer.unescape());
+        let answer = self.answer.end(outcome.text.filter(|_| self.answer.text().is_empty()), out);
+        out.lit(&Str::trusted(&answer).unescape());
         out.lit("\n");
     }
 
@@ -96,13 +94,21 @@ impl Encoder {
         name("result", out);
         let may_be_own = matches!(self.style.source, Dialect::Cursor | Dialect::Agentglot);
         let whole = event.fields.iter().find(|field| may_be_own && field.known && field.key.is("result"));
+        let nothing_said = self.turn.said.is_empty() && self.answer.text().is_empty();
         match (whole, outcome.text) {
             // All segments, as this dialect has said it itself.
-            (Some(whole), _) => out.unchecked(whole.value),
-            (None, Some(text)) if own || self.turn.said.is_empty() => out.str(text),
+            (Some(whole), _) => {
+                self.answer.end(whole.value.string(), out);
+                out.unchecked(whole.value);
+            }
+            (None, Some(text)) if own || nothing_said => {
+                self.answer.end(Some(text), out);
+                out.str(text);
+            }
             _ => {
+                let answer = self.answer.end(None, out);
                 out.lit("\"");
-                out.lit(&self.turn.said);
+                out.lit(if self.is_stream() { &self.turn.said } else { &answer });
                 out.lit("\"");
             }
         }

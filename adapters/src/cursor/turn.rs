@@ -3,7 +3,7 @@
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
 use super::members::is_kind;
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Layout};
 use crate::event::{
     Block, Content, DetailShape, Event, Kind, Notice, Outcome, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundStart, Session, Time, ToolCall,
     ToolResult, Topic, Usage,
@@ -12,6 +12,9 @@ use crate::ids;
 use crate::json::{Digits, Out, Str};
 use crate::trace::Kept;
 use crate::waiting::Waiting;
+
+/// What the ledger says of the error, and of what was said where nothing else is written.
+const NO_RESULT: &str = "a turn that failed has no result line; its error goes to stderr";
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -24,8 +27,6 @@ pub(super) struct Turn {
     prompts: Vec<String>,
     /// All segments one after the other, escaped: what `result` says.
     pub(super) said: String,
-    /// Where in `said` the text after the last tool call begins.
-    pub(super) answer: usize,
     /// The last segment, which waits for what follows: the last one of a turn is marked otherwise than one before a tool.
     held: Option<Held>,
     round: Round,
@@ -133,8 +134,10 @@ impl Encoder {
     }
 
     fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
-        let facts = [session.api_key_source, session.cwd, session.model, event.origin.session];
-        self.facts.kept.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
+        if self.is_stream() {
+            let facts = [session.api_key_source, session.cwd, session.model, event.origin.session];
+            self.facts.kept.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
+        }
         let keep = |fact: &mut Option<String>, said: Option<Str<'_>>| {
             if let Some(said) = said {
                 *fact = Some(said.as_escaped().to_owned());
@@ -145,11 +148,13 @@ impl Encoder {
         keep(&mut self.facts.model, session.model);
         if let Some(mode) = session.permission_mode {
             self.facts.asks_permission = mode.is("default");
-            if self.facts.asks_permission {
+            if self.facts.asks_permission && self.is_stream() {
                 out.used(mode.as_escaped());
             }
         }
-        out.carried();
+        if self.is_stream() {
+            out.carried();
+        }
         if session.opens_turn {
             self.flush(true, out);
             self.end_turn(true, out);
@@ -341,13 +346,12 @@ impl Encoder {
     }
 
     fn text(&mut self, text: Str<'_>, reply: Option<Str<'_>>, time: Option<Time<'_>>, out: &mut Out) {
+        if !self.is_stream() {
+            return self.answer.say(text, out);
+        }
         out.used(text.as_escaped());
         out.carried();
         if text.is_empty() {
-            return;
-        }
-        if !self.is_stream() {
-            self.turn.said.push_str(text.as_escaped());
             return;
         }
         self.flush(false, out);
@@ -368,10 +372,9 @@ impl Encoder {
 
     fn call(&mut self, event: &Event<'_>, call: &ToolCall<'_>, reply: Option<Str<'_>>, out: &mut Out) {
         if !self.is_stream() {
-            return self.skip_to_answer();
+            return self.skip_to_answer(out);
         }
         self.flush(false, out);
-        self.turn.answer = self.turn.said.len();
         let round = self.round_of(reply, out);
         let started = self.known_time(event.origin.time);
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":");
@@ -393,7 +396,7 @@ impl Encoder {
         self.begin(out);
         if !self.is_stream() {
             self.tool_line(result, out);
-            return self.skip_to_answer();
+            return self.skip_to_answer(out);
         }
         self.flush(false, out);
         let Call { round, started } = match self.turn.calls.take(result.call.as_escaped()) {
@@ -430,10 +433,11 @@ impl Encoder {
                 self.begin(out);
             }
             self.flush(true, out);
+            self.answer.lose(NO_RESULT, out);
             // What the session has used goes on, whether a line says it or not.
             self.turn_usage(outcome);
             if !outcome.synthetic {
-                out.left_out("a turn that failed has no result line; its error goes to stderr");
+                out.left_out(NO_RESULT);
             }
         } else {
             self.begin(out);
@@ -458,9 +462,11 @@ impl Encoder {
         self.turn = Turn { prompts, ..Turn::default() };
     }
 
-    /// A tool was called: what was said so far is not the final answer.
-    fn skip_to_answer(&mut self) {
-        self.turn.answer = self.turn.said.len();
+    /// A tool was called: what was said so far is not the answer that text gives.
+    fn skip_to_answer(&mut self, out: &Out) {
+        if self.style.mode.layout == Layout::Text {
+            self.answer.take_back(out);
+        }
     }
 
     /// Whether a tool has a kind of its own here. Other dialects' names are names of functions, whatever they end in.

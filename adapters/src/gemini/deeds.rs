@@ -2,6 +2,7 @@
 
 use crate::event::{ResultStatus, ToolCall, ToolResult};
 use crate::json::Out;
+use crate::trace::Kept;
 
 /// The calls of a run.
 #[derive(Debug, Default)]
@@ -10,6 +11,9 @@ pub(super) struct Deeds {
     tools: Vec<Tool>,
     /// The calls that have no result yet: their ids, and their tools' places.
     open: Vec<(String, usize)>,
+    /// Where the source says the names of tools: those that stay, and those that are others here.
+    names: Kept,
+    renamed: Kept,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +53,28 @@ impl Deeds {
             }
             ResultStatus::Error | ResultStatus::Canceled => tool.failed += 1,
         }
+    }
+
+    /// What a call's tool is called may be written when the run is over.
+    pub(super) fn names(&mut self, call: &ToolCall<'_>, out: &Out) {
+        let kept = if out.holds(call.name.as_escaped()) {
+            &mut self.names
+        } else {
+            &mut self.renamed
+        };
+        out.hold_unsaid(kept, call.name.as_escaped());
+    }
+
+    /// What they are called is `written`, or not. Returns what stays as long as it is.
+    pub(super) fn named(&mut self, written: bool, out: &Out) -> Kept {
+        match written {
+            true => out.rename_held(&mut self.renamed, "the target's own tool name"),
+            false => {
+                self.names.append(std::mem::take(&mut self.renamed));
+                out.drop_held(&mut self.names, "no place in gemini: without tokens nothing is counted");
+            }
+        }
+        std::mem::take(&mut self.names)
     }
 
     /// How many calls there were.

@@ -4,7 +4,8 @@ use super::NO_TIME;
 use super::lines::{OUTPUT, close, error, error_of, member, texts};
 use super::stats::Taken;
 use super::turn::Turn;
-use crate::codec::{Dialect, Encode, Layout, Style, Want};
+use crate::answer::Answer;
+use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{
     Block, Content, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, ResultStatus, Time, ToolResult, Topic, Usage, iso,
 };
@@ -27,8 +28,10 @@ pub struct Encoder {
     /// The last time that the source said, as it is written.
     time: String,
     pub(super) turn: Turn,
-    /// Where the source says the answer of the last document.
-    pub(super) answers: Kept,
+    /// The answer of a document.
+    pub(super) answer: Answer,
+    /// Where the source says the tools of the last one.
+    pub(super) tools: Kept,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
@@ -45,7 +48,8 @@ impl Encoder {
             facts: Unsaid::default(),
             time: String::new(),
             turn: Turn::default(),
-            answers: Kept::default(),
+            answer: Answer::of_last_turn(true),
+            tools: Kept::default(),
             total: Usage::default(),
             pieces: String::new(),
         }
@@ -236,7 +240,9 @@ impl Encode for Encoder {
 
     fn want(&self) -> Want {
         if self.is_document() {
-            Want::SNAPSHOTS.without_thoughts()
+            Want::SNAPSHOTS.without_thoughts().with_tools(Tools::Names)
+        } else if self.style.mode.layout == Layout::Text {
+            Want::BOTH.without_inputs().without_thoughts().with_tools(Tools::Nothing)
         } else {
             Want::BOTH.without_inputs().without_thoughts()
         }
@@ -257,6 +263,10 @@ impl Encode for Encoder {
 
     fn sums_usage(&self) -> bool {
         true
+    }
+
+    fn takes_usage(&self) -> bool {
+        self.style.mode.layout != Layout::Text
     }
 
     fn round_tokens(&mut self, tokens: Kept) {

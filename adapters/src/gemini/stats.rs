@@ -94,15 +94,16 @@ pub(super) struct Taken<'t> {
 }
 
 impl Taken<'_> {
-    /// Writes `,"stats":{…}`, if anything is known.
-    pub(super) fn write(&self, out: &mut Out) {
+    /// Writes `,"stats":{…}`, if anything is known. Returns whether it was put together here.
+    pub(super) fn write(&self, out: &mut Out) -> bool {
         let Self { usage, outcome, .. } = self;
         if usage.is_none() && outcome.duration_ms.is_none() {
-            return;
+            return false;
         }
         if let Some(raw) = usage.and_then(|usage| usage.raw).filter(|raw| self.is_own(*raw)) {
             out.lit(",\"stats\":");
-            return out.unchecked(raw);
+            out.unchecked(raw);
+            return false;
         }
         if usage.is_none() {
             out.invented("/stats", "the source says no tokens");
@@ -124,6 +125,7 @@ impl Taken<'_> {
             self.stream(&numbers, out);
         }
         out.lit("}");
+        true
     }
 
     /// Whether the source's own object is in the form that is written.

@@ -16,11 +16,6 @@ use crate::event::{
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
-/// What the ledger says of calls where only their number is written.
-const NO_PLACE: &str = "no place in gemini: calls are counted";
-/// What it says of texts where one is written.
-const NO_ANSWER: &str = "no place in gemini: the last text of the last turn is the answer";
-
 /// The turn that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -30,10 +25,6 @@ pub(super) struct Turn {
     prompts: Vec<String>,
     /// All that the model said in it, escaped.
     said: String,
-    /// Where in `said` the text behind the last result begins.
-    answer: usize,
-    /// Where the source says what a document's answer is so far.
-    answers: Kept,
     pub(super) deeds: Deeds,
     results: Results,
     /// How often the model was asked.
@@ -97,6 +88,7 @@ impl Encoder {
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
+            out.used(text.as_escaped());
             self.turn.open_line = !plain.ends_with('\n');
             return out.lit(&plain);
         }
@@ -138,10 +130,20 @@ impl Encoder {
             out.merged("the turn has begun already");
             return self.note_model(session.model, out);
         }
-        let facts = [session.model, event.origin.session];
-        self.facts.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
+        match self.style.mode.layout {
+            Layout::Text => {}
+            // It is named by its session whatever else is known.
+            Layout::Document => {
+                event.origin.session.into_iter().for_each(|id| out.used(id.as_escaped()));
+                self.facts.hear(session.model.into_iter().map(Str::as_escaped), out);
+            }
+            _ => {
+                let facts = [session.model, event.origin.session];
+                self.facts.hear(facts.into_iter().flatten().map(Str::as_escaped), out);
+                out.carried();
+            }
+        }
         self.model = session.model.map(|model| model.as_escaped().to_owned()).or(self.model.take());
-        out.carried();
         if session.opens_turn {
             self.begin(event.origin, out);
         }
@@ -151,7 +153,9 @@ impl Encoder {
     fn note_model(&mut self, model: Option<Str<'_>>, out: &Out) {
         if let Some(model) = model.filter(|model| self.model.is_none() && !model.is_empty()) {
             self.model = Some(model.as_escaped().to_owned());
-            self.facts.add(model.as_escaped(), out);
+            if self.style.mode.layout != Layout::Text {
+                self.facts.add(model.as_escaped(), out);
+            }
         }
     }
 
@@ -187,7 +191,7 @@ impl Encoder {
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } if self.is_document() => {
-                    out.hold(&mut self.turn.answers, text.as_escaped());
+                    self.answer.say(*text, out);
                     self.turn.said.push_str(text.as_escaped());
                 }
                 Block::Call(call) => self.call(call, origin, out),
@@ -202,9 +206,10 @@ impl Encoder {
     fn call(&mut self, call: &ToolCall<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
         self.turn.deeds.called(call);
-        if !self.is_stream() {
-            out.lost(call.input.as_str(), None, NO_PLACE);
-            return self.end_line(out);
+        match self.style.mode.layout {
+            Layout::Text => return self.end_line(out),
+            Layout::Document => return self.turn.deeds.names(call, out),
+            _ => {}
         }
         if self.style.agent && self.turn.results.called(call.id) {
             self.tell_results(true, origin, out);
@@ -220,8 +225,7 @@ impl Encoder {
 
     fn tool_result(&mut self, result: &ToolResult<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
-        self.turn.answer = self.turn.said.len();
-        out.drop_held(&mut self.turn.answers, NO_ANSWER);
+        self.answer.take_back(out);
         self.turn.deeds.answered(result);
         if !self.is_stream() {
             return;
@@ -305,9 +309,8 @@ impl Encoder {
             return out.used(text.as_escaped());
         }
         if self.is_document() {
-            out.drop_held(&mut self.turn.answers, NO_ANSWER);
-            out.hold(&mut self.turn.answers, text.as_escaped());
-            self.turn.answer = self.turn.said.len();
+            self.answer.take_back(out);
+            self.answer.say(text, out);
             self.turn.said.push_str(text.as_escaped());
         } else {
             self.foreign_piece(Piece::Text(text), origin, out);
@@ -353,14 +356,13 @@ impl Encoder {
 
     /// The one object at the end. The program writes no line feed behind it; in a log, whose turns may be many, one divides them.
     fn document(&mut self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
-        out.drop_held(&mut self.answers, NO_ANSWER);
-        self.answers.append(std::mem::take(&mut self.turn.answers));
+        let mut written = false;
+        let answer = self.answer.end(error.filter(|_| outcome.is_error), out);
         let from = out.len();
         out.lit("{\"session_id\":\"");
         out.lit(&self.session);
         out.lit("\"");
         if outcome.is_error {
-            out.drop_held(&mut self.answers, "an error stands in the place of the answer");
             let kind = Some(error_type(outcome.kind)).filter(|kind| *kind != UNKNOWN);
             out.lit(",\"error\":{\"type\":\"");
             out.lit(kind.unwrap_or("Error"));
@@ -372,9 +374,14 @@ impl Encoder {
             out.invented("/error/code", "it follows from how the turn ended");
             out.lit("}");
         } else {
-            member("response", Str::trusted(&self.turn.said[self.turn.answer..]), out);
-            self.taken(outcome, usage).write(out);
+            member("response", Str::trusted(&answer), out);
+            written = self.taken(outcome, usage).write(out);
+            if written {
+                self.facts.said(out);
+            }
         }
+        out.drop_held(&mut self.tools, "no place in gemini: the last turn is counted");
+        self.tools = self.turn.deeds.named(written, out);
         self.end_result(outcome, out);
         out.lit("}");
         lay_out(from, out);

@@ -1,7 +1,7 @@
 //! Events to OpenCode's lines: who writes what.
 
 use super::turn::{Behind, Turn};
-use crate::codec::{Dialect, Encode, Layout, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{Event, Input, Origin, Time, Topic};
 use crate::ids;
 use crate::json::{Out, Str};
@@ -83,14 +83,22 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
+        let want = match self.style.mode.layout {
+            Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
+            _ => Want::SNAPSHOTS.with_whole_rounds(),
+        };
         match self.style.hides_thoughts {
-            true => Want::SNAPSHOTS.with_whole_rounds().without_thoughts(),
-            false => Want::SNAPSHOTS.with_whole_rounds(),
+            true => want.without_thoughts(),
+            false => want,
         }
     }
 
     fn takes_fields(&self) -> bool {
         self.style.is_own(Dialect::Opencode)
+    }
+
+    fn takes_usage(&self) -> bool {
+        self.style.mode.layout != Layout::Text
     }
 
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {

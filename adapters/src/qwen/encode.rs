@@ -4,9 +4,10 @@ use super::encode_chunk::Chunks;
 use super::encode_reply::Held;
 use super::tasks::Tasks;
 use super::{facts, own};
+use crate::answer::Answer;
 use crate::chat::{Frame, Object};
-use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
-use crate::event::{Block, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, Tools, Want};
+use crate::event::{Block, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Session, Topic, Usage};
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
@@ -38,8 +39,8 @@ pub struct Encoder {
     pub(super) waiting: Vec<u8>,
     pub(super) held: Held,
     pub(super) chunks: Chunks,
-    /// The last text of the turn, for `text`.
-    answer: String,
+    /// For `text`.
+    answer: Answer,
 }
 
 /// What is counted through one turn.
@@ -105,7 +106,7 @@ impl Encoder {
             waiting: Vec::new(),
             held: Held::default(),
             chunks: Chunks::default(),
-            answer: String::new(),
+            answer: Answer::default(),
         }
     }
 
@@ -310,38 +311,25 @@ impl Encoder {
             return;
         }
         match event.kind {
-            Kind::RoundStart(_) => {
-                self.answer.clear();
-                out.carried();
-            }
-            Kind::Reply(reply) => self.remember(reply, out),
-            Kind::Outcome(outcome) => {
-                if let Some(text) = outcome.text {
-                    out.used(text.as_escaped());
-                    text.as_escaped().clone_into(&mut self.answer);
+            Kind::RoundStart(_) => self.answer.take_back(out),
+            Kind::Reply(reply) => {
+                for block in reply.blocks {
+                    match block {
+                        Block::Text { text, .. } => self.answer.say(*text, out),
+                        // What was said before a call is no answer.
+                        Block::Call(_) => self.answer.take_back(out),
+                        _ => {}
+                    }
                 }
-                if !self.answer.is_empty() {
-                    out.lit(&Str::trusted(&self.answer).unescape());
+            }
+            Kind::Outcome(outcome) => {
+                let answer = self.answer.end(outcome.text, out);
+                if !answer.is_empty() {
+                    out.lit(&Str::trusted(&answer).unescape());
                     out.lit("\n");
                 }
-                self.answer.clear();
             }
             _ => {}
-        }
-    }
-
-    fn remember(&mut self, reply: &Reply<'_>, out: &Out) {
-        for block in reply.blocks {
-            match block {
-                Block::Text { text, .. } => {
-                    out.used(text.as_escaped());
-                    out.carried();
-                    self.answer.push_str(text.as_escaped());
-                }
-                // What was said before a call is no answer.
-                Block::Call(_) => self.answer.clear(),
-                _ => {}
-            }
         }
     }
 }
@@ -354,7 +342,7 @@ impl Encode for Encoder {
     fn want(&self) -> Want {
         match self.mode.layout {
             Layout::Pieces => Want::DELTAS.with_subagents(),
-            Layout::Text => Want::SNAPSHOTS,
+            Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
             _ => Want::SNAPSHOTS.with_subagents().with_results_last().with_questions(),
         }
     }

@@ -11,8 +11,9 @@ mod thread;
 use std::collections::BTreeSet;
 
 use super::WORDS;
+use crate::answer::Answer;
 use crate::blocks::{MESSAGE, Writer};
-use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, Tools, Want};
 use crate::event::{At, Block, Content, Counted, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
 use crate::seen::Seen;
@@ -29,6 +30,8 @@ pub struct Encoder {
     core: Core,
     /// The main thread, and one for each subagent.
     threads: Threads<Thread>,
+    /// For `text`.
+    answer: Answer,
 }
 
 /// What the threads share.
@@ -87,6 +90,7 @@ impl Encoder {
             mode: style.mode,
             core,
             threads: Threads::default(),
+            answer: Answer::default(),
         }
     }
 
@@ -114,26 +118,23 @@ impl Encoder {
     }
 
     /// `text`: nothing but the answer.
-    fn answer(&mut self, event: &Event<'_>, out: &mut Out) {
+    fn plain(&mut self, event: &Event<'_>, out: &mut Out) {
         match event.kind {
-            Kind::RoundStart(_) => self.core.turn.hush(),
+            Kind::RoundStart(_) => self.answer.pause(),
             Kind::Reply(reply) if event.origin.parent.is_none() => {
                 for block in reply.blocks {
                     match block {
-                        Block::Text { text, .. } => self.core.turn.say(*text, out),
-                        _ => self.core.turn.hush(),
+                        Block::Text { text, .. } => self.answer.say(*text, out),
+                        _ => self.answer.pause(),
                     }
                 }
             }
+            // The program writes errors to stderr.
+            Kind::Outcome(outcome) if outcome.is_error => self.answer.lose("a turn that failed prints no answer", out),
             Kind::Outcome(outcome) => {
-                let turn = std::mem::take(&mut self.core.turn);
-                // The program writes errors to stderr.
-                if !outcome.is_error {
-                    let text = outcome.text.unwrap_or(Str::trusted(&turn.text));
-                    out.used(text.as_escaped());
-                    out.lit(&text.unescape());
-                    out.lit("\n");
-                }
+                let answer = self.answer.end(outcome.text, out);
+                out.lit(&Str::trusted(&answer).unescape());
+                out.lit("\n");
             }
             _ => {}
         }
@@ -248,7 +249,7 @@ impl Encode for Encoder {
 
     fn want(&self) -> Want {
         match self.mode.layout {
-            Layout::Text => Want::SNAPSHOTS,
+            Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
             _ if self.core.partial && self.core.own => Want::BOTH.with_subagents().with_retraction(),
             // A foreign call's arguments go over in one piece, which is made of the whole call.
             _ if self.core.partial => Want::BOTH.with_subagents().with_retraction().without_inputs(),
@@ -274,7 +275,7 @@ impl Encode for Encoder {
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         self.core.pen.session(event.origin.session);
         if self.mode.layout == Layout::Text {
-            return self.answer(event, out);
+            return self.plain(event, out);
         }
         // A subagent's call stands before what it says.
         let is_new = |call: Str<'_>| !self.threads.has(call.as_escaped());

@@ -64,6 +64,8 @@ struct Before {
 enum Tells {
     /// What became of the part, which stands there.
     Part(String),
+    /// The same of a name, without which what it names has no place either: of that is told.
+    Name(String),
     /// Whether the line has no place, or is part of what went over, for this reason.
     Line(&'static str),
     /// Nothing: of the line as a whole one entry tells.
@@ -74,7 +76,8 @@ impl Before {
     /// What there is to say of the line, where the part has not gone over as it is.
     fn told(self, fate: Fate, note: &str) -> Option<(u64, Finding)> {
         let finding = match self.tells {
-            Tells::Part(pointer) => Finding::new(fate, &pointer, note),
+            Tells::Name(_) if fate == Fate::Dropped => return None,
+            Tells::Part(pointer) | Tells::Name(pointer) => Finding::new(fate, &pointer, note),
             Tells::Line(_) if fate == Fate::Dropped => Finding::new(fate, "", note),
             Tells::Line(_) => return self.gone_over(),
             Tells::Nothing => return None,
@@ -86,7 +89,7 @@ impl Before {
     fn gone_over(self) -> Option<(u64, Finding)> {
         match self.tells {
             Tells::Line(merged) => Some((self.line, Finding::new(Fate::Merged, "", merged))),
-            Tells::Part(_) | Tells::Nothing => None,
+            Tells::Part(_) | Tells::Name(_) | Tells::Nothing => None,
         }
     }
 }
@@ -197,7 +200,8 @@ impl Trace {
         for (number, from, to) in here.drain(..) {
             // What stands around a list is told once, with its first part.
             let pointer = self.placed(places.pointer(from - start, to - start));
-            let tells = pointer.map_or(Tells::Nothing, Tells::Part);
+            let names = text[to - start..].trim_start_matches('"').trim_start().starts_with(':');
+            let tells = pointer.map_or(Tells::Nothing, if names { Tells::Name } else { Tells::Part });
             before.insert(number, Before { line, tells });
         }
     }

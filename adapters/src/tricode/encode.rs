@@ -5,7 +5,7 @@ use super::held::{Answer, Held, HeldCalls};
 use super::own::{Own, join};
 use super::plan::{List, Plan};
 use super::{DENIED, ask, failure, input, lines};
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Style, Tools, Want};
 use crate::event::{
     Block, Event, Fatal, Fate, Fields, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
     ToolResult, Topic,
@@ -77,7 +77,7 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        Want::SNAPSHOTS.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })
     }
 
     fn takes_fields(&self) -> bool {

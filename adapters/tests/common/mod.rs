@@ -194,6 +194,11 @@ pub fn targets(from: Format) -> Vec<Format> {
     streaming().into_iter().filter(|to| *to != from).collect()
 }
 
+/// Every format but `from` itself, streams and others.
+pub fn all_targets(from: Format) -> Vec<Format> {
+    Format::all().filter(|to| to.is_writable() && *to != from).collect()
+}
+
 pub fn format(name: &str) -> Format {
     name.parse().expect("tests name formats that exist")
 }

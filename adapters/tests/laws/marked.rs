@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 use agentglot_adapters::convert::{Converter, LedgerEntry, Options};
+use agentglot_adapters::raw::codec::{Format, Layout};
 use agentglot_adapters::raw::event::Fate;
 use agentglot_adapters::raw::json::{Raw, Shape};
 
-use crate::common::{Log, Wrongs, parallel, plain_goldens, targets, verbatim, with_ledger};
+use crate::common::{Log, Wrongs, all_targets, parallel, plain_goldens, verbatim, with_ledger};
 
 /// As a rule one of so many changes is tried.
 const USUAL: usize = 40;
@@ -127,8 +128,12 @@ fn inside(log: &str, value: Raw<'_>, line: u64, pointer: &mut String, into: &mut
     }
 }
 
+fn lines(log: &[u8]) -> Vec<&str> {
+    std::str::from_utf8(log).unwrap_or_default().split('\n').collect()
+}
+
 /// What is wrong with a change, if anything is.
-fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)> {
+fn wrong((to, lines): (Format, &[&str]), spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)> {
     let said = memchr::memmem::find(&now.out, spot.mark.as_bytes()).is_some();
     let covers = |entry: &&LedgerEntry| {
         let rest = spot.pointer.strip_prefix(entry.finding.pointer.as_str());
@@ -152,6 +157,9 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
         "/session_id"
             | "/sessionID"
             | "/sessionId"
+            | "/threadId"
+            | "/thread_id"
+            | "/payload/id"
             | "/properties/sessionID"
             | "/id"
             | "/params/threadId"
@@ -169,17 +177,32 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     if said && (names_the_line || !gone.is_empty() && spot.what == What::Number) {
         return None;
     }
+    // What was refused is said once more at the end, wherever it is told of.
+    let refused = memchr::memmem::find(&now.out, b"\"permission_denials\":[{").is_some_and(|at| {
+        let once = |from: usize| memchr::memmem::find(&now.out[from..], spot.mark.as_bytes());
+        once(0) == once(at).map(|found| at + found)
+    });
+    if said && refused && matches!(to.mode.layout, Layout::Document) {
+        return None;
+    }
     if said {
         return (!gone.is_empty()).then(|| ("said, and told as lost", show(&gone)));
     }
     let mut all = gone.clone();
     all.extend(&merged);
-    let twice = all.len() > 1 || all.iter().any(|entry| entry.count > entry.last_line - entry.line + 1);
+    // Text before an object on its line is told of the line as well.
+    let begins = |line: u64| lines.get(line as usize - 1).is_none_or(|line| line.starts_with('{'));
+    let once = |entry: &&&LedgerEntry| (entry.line..=entry.last_line).all(begins);
+    let twice = all.len() > 1 || all.iter().filter(once).any(|entry| entry.count > entry.last_line - entry.line + 1);
     if twice {
         return Some(("told twice", show(&all)));
     }
     if all.is_empty() {
         // A target that says it once tells of another one so.
+        // A text names no session, and one value the last.
+        if names_the_line && matches!(to.mode.layout, Layout::Document | Layout::Text) {
+            return None;
+        }
         if is_id && of(&[Fate::Renamed]).iter().any(|entry| entry.finding.pointer == spot.pointer) {
             return None;
         }
@@ -196,7 +219,7 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
 fn is_beside(spot: &Spot) -> bool {
     let key = spot.pointer.rsplit('/').next().unwrap_or_default();
     spot.what != What::Unknown
-        && (spot.pointer.contains("usage")
+        && (spot.pointer.contains("sage")
             || spot.pointer.starts_with("/tokens/")
             || spot.pointer == "/properties/time"
             || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
@@ -317,11 +340,11 @@ fn what_other_lines_say_is_told_once() {
         let log = logs.iter().find(|log| log.name == *name).unwrap_or_else(|| panic!("no golden {name}"));
         let spot = spots(&log.bytes).into_iter().find(|spot| spot.line == *line && spot.pointer == *pointer);
         let spot = spot.unwrap_or_else(|| panic!("{name}:{line} has no {pointer}"));
-        for to in targets(log.format) {
+        for to in all_targets(log.format) {
             for options in [Options::new(log.format, to), verbatim(log.format, to)].map(with_ledger) {
                 wrongs.check();
                 let now = came(&options, &changed(&log.bytes, &spot));
-                if let Some((class, why)) = wrong(&spot, &came(&options, &log.bytes), &now) {
+                if let Some((class, why)) = wrong((to, &lines(&log.bytes)), &spot, &came(&options, &log.bytes), &now) {
                     wrongs.add(class, format!("{name}:{line} {pointer} -> {to} | {why}"));
                 }
             }
@@ -340,7 +363,7 @@ fn nothing_that_is_marked_is_lost() {
         .collect();
     let mut work: Vec<(&Log, Options)> = Vec::new();
     for log in &logs {
-        for to in targets(log.format).into_iter().filter(|to| pick("TO", &to.to_string())) {
+        for to in all_targets(log.format).into_iter().filter(|to| pick("TO", &to.to_string())) {
             work.push((log, with_ledger(Options::new(log.format, to))));
             if share == 1 {
                 work.push((log, with_ledger(verbatim(log.format, to))));
@@ -350,6 +373,7 @@ fn nothing_that_is_marked_is_lost() {
     let over = |(log, options): &(&Log, Options), wrongs: &mut Wrongs| {
         let base = came(options, &log.bytes);
         let text = String::from_utf8_lossy(&log.bytes);
+        let lines = lines(&log.bytes);
         let seed = log.name.len() + options.to.to_string().len();
         for spot in spots(&log.bytes)
             .into_iter()
@@ -359,7 +383,7 @@ fn nothing_that_is_marked_is_lost() {
         {
             wrongs.check();
             let now = came(options, &changed(&log.bytes, &spot));
-            if let Some((class, why)) = wrong(&spot, &base, &now) {
+            if let Some((class, why)) = wrong((options.to, &lines), &spot, &base, &now) {
                 let key = format!("{class}: {} -> {} | {}", options.from, options.to, group(&text, &spot));
                 wrongs.add(key, format!("{}:{} {} | {why}", log.name, spot.line, spot.pointer));
             }

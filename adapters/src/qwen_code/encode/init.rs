@@ -84,6 +84,7 @@ impl Facts {
         if out.traced() {
             let texts = [session.cwd, session.model, session.permission_mode, version, event.origin.session]
                 .into_iter()
+                .chain([event.origin.id.filter(|_| own)])
                 .flatten();
             let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents]
                 .into_iter()

@@ -176,8 +176,11 @@ impl Thread {
         }
         // A subagent's pieces come without a frame.
         if !core.partial || !self.parent.is_empty() {
-            start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
-            out.carried();
+            // Its own replies name themselves.
+            if !core.own {
+                start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
+                out.carried();
+            }
             return;
         }
         start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
@@ -198,6 +201,7 @@ impl Thread {
         self.usage(end.usage.as_ref(), out);
         if let Some(stop) = end.stop {
             match stop.kind {
+                StopKind::Other if core.own => out.used(stop.word.as_escaped()),
                 StopKind::Tools | StopKind::Done => out.used(stop.word.as_escaped()),
                 // A word that nobody knows is told where the source says it.
                 StopKind::Other => {}

@@ -1,0 +1,88 @@
+//! What a turn says where nothing but its answer is written.
+
+use crate::json::{Out, Str};
+use crate::trace::Kept;
+
+/// What the ledger says of a text that is not written.
+const NO_ANSWER: &str = "no place in the target: the last text of a turn is its answer";
+/// The same where one value is written for all turns.
+const NOT_THE_LAST: &str = "no place in the target: the answer of the last turn is written";
+
+/// The text that is the answer so far: whether it is written is known when the turn is over.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// As the body of a JSON string.
+    text: String,
+    /// Where the source says it.
+    kept: Kept,
+    /// What is said next is another text: this one stands as long as there is none.
+    over: bool,
+    /// Each turn takes the place of the one before.
+    only_last: bool,
+    /// Where the source says the answer that was given last, if another may take its place.
+    given: Kept,
+}
+
+impl Answer {
+    /// Of turns of which only the last is written.
+    pub(crate) fn of_last_turn(only_last: bool) -> Self {
+        Self {
+            only_last,
+            ..Self::default()
+        }
+    }
+
+    /// The model says more of it.
+    pub(crate) fn say(&mut self, text: Str<'_>, out: &Out) {
+        if self.over {
+            self.take_back(out);
+        }
+        self.text.push_str(text.as_escaped());
+        out.hold(&mut self.kept, text.as_escaped());
+    }
+
+    /// What is said next is another answer. Until then this one stands.
+    pub(crate) const fn pause(&mut self) {
+        self.over = true;
+    }
+
+    /// What was said so far is no answer.
+    pub(crate) fn take_back(&mut self, out: &Out) {
+        self.over = false;
+        self.text.clear();
+        out.drop_held(&mut self.kept, NO_ANSWER);
+    }
+
+    /// The answer so far, as the body of a JSON string.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The turn is over, and its outcome says that `said` is the answer. Returns what is written, as the body of a JSON string.
+    pub(crate) fn end(&mut self, said: Option<Str<'_>>, out: &Out) -> String {
+        out.drop_held(&mut self.given, NOT_THE_LAST);
+        if let Some(said) = said {
+            out.used(said.as_escaped());
+        }
+        if said.is_none_or(|said| out.traced() && said.unescape().contains(&*Str::trusted(&self.text).unescape())) {
+            self.goes_over(out);
+        }
+        let text = std::mem::take(&mut self.text);
+        self.take_back(out);
+        said.map_or(text, |said| said.as_escaped().to_owned())
+    }
+
+    /// The turn is over, and nothing is written of it.
+    pub(crate) fn lose(&mut self, note: &'static str, out: &Out) {
+        out.drop_held(&mut self.kept, note);
+        self.take_back(out);
+    }
+
+    fn goes_over(&mut self, out: &Out) {
+        if self.only_last {
+            self.given.append(std::mem::take(&mut self.kept));
+        } else {
+            out.release(&mut self.kept);
+        }
+    }
+}
