@@ -7,7 +7,7 @@ mod common;
 use agentglot_adapters::convert::Options;
 use serde_json::Value;
 
-use common::{Wrongs, convert, format, model_goldens, plain_goldens, quick, targets, with_ledger};
+use common::{Wrongs, all_targets, convert, format, model_goldens, plain_goldens, quick, with_ledger};
 
 /// A reply of Claude Code in pieces, without the whole blocks that follow them as a rule.
 const PIECES: [&str; 10] = [
@@ -125,7 +125,7 @@ fn a_piece_that_is_told_as_a_part_of_the_whole_is_in_it() {
         if !lines.iter().any(|line| TEXTS.iter().any(|at| line.pointer(at).is_some())) {
             continue;
         }
-        for to in targets(log.format) {
+        for to in all_targets(log.format) {
             let converted = convert(&with_ledger(Options::new(log.format, to)), &log.bytes);
             let entries: Vec<Value> = converted
                 .ledger

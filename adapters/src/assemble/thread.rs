@@ -91,7 +91,11 @@ impl Round {
         } else {
             out.drop_held(&mut self.kept, "another word followed");
         }
-        out.hold(&mut self.kept, word.as_escaped());
+        match out.holds(word.as_escaped()) {
+            // Some have said it with the reply.
+            true => out.hold_unsaid(&mut self.kept, word.as_escaped()),
+            false => out.hold(&mut self.kept, word.as_escaped()),
+        }
     }
 
     /// Forgets the round, keeps the memory.
@@ -297,7 +301,6 @@ impl Thread {
         if let Some(usage) = &reply.usage {
             self.round.counts(usage, &mut desk);
         }
-        self.round.stops(reply.stop, desk.down.out);
         self.settle_before(&known, event.origin, &mut desk);
         let whole = !desk.want.deltas && desk.tools.is_none() && known.iter().all(|k| k.is_none_or(|at| !self.blocks[at].shown));
         if whole && desk.want.snapshots {
@@ -321,6 +324,7 @@ impl Thread {
             }
         }
         self.known = known;
+        self.round.stops(reply.stop, desk.down.out);
         if reply.last && self.round.open {
             self.settle(event.origin, &mut desk);
             let end = piece_of(event, desk.want);

@@ -216,6 +216,7 @@ fn outcome_of(raw: Raw<'_>) -> Option<Outcome<'_>> {
         synthetic: raw.get("synthetic").and_then(Raw::bool) == Some(true),
         text: text("text"),
         error: text("error"),
+        word: text("word"),
         duration_ms: number("duration_ms"),
         duration_api_ms: number("duration_api_ms"),
         num_turns: raw.get("num_turns").and_then(Count::read),

@@ -392,8 +392,10 @@ fn told(outcome: &Outcome<'_>, with_error: bool, out: &mut Out) -> Vec<u8> {
         } else {
             "\",\"is_error\":false"
         });
-        if let Some(word) = outcome.word {
-            out.used(word.as_escaped());
+        match outcome.word {
+            // It says no more than the kind.
+            Some(word) if word.is(outcome.kind.as_str()) => out.used(word.as_escaped()),
+            word => out.str_if(",\"word\":", word),
         }
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");

@@ -16,7 +16,7 @@ pub(crate) use chain::{Odd, Walk};
 pub use home::{Database, Home, Ids, Project, Root, short_name, short_slug, slug, stem};
 pub(crate) use reading::{Reading, unknown};
 pub(crate) use turn::{DERIVED, Turn};
-pub(crate) use writing::{Writing, kept, known_time, version};
+pub(crate) use writing::{Fact, Writing, kept, known_time, version};
 
 use crate::codec::{Cx, Mode};
 use crate::event::{Agent, Origin};

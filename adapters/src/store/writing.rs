@@ -1,8 +1,11 @@
 //! What the encoder of a store keeps.
 
+use std::cell::Cell;
+
 use crate::event::{Origin, Session, Time, iso};
 use crate::ids::{Uuids, uuid};
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 use crate::unique::Unique;
 
 /// The session that is written, as far as it is. All texts are the bodies of JSON strings.
@@ -10,8 +13,8 @@ use crate::unique::Unique;
 pub(crate) struct Writing {
     session: String,
     ids: Option<Uuids>,
-    cwd: Option<String>,
-    model: Option<String>,
+    cwd: Fact,
+    model: Fact,
     /// The line that the next one hangs from.
     tip: Option<String>,
     /// The source's id of the last line: of several lines that come of one, only the first has its id.
@@ -38,12 +41,14 @@ impl Writing {
 
     /// Keeps what the source says of the session, for the lines that say it.
     pub(crate) fn facts(&mut self, session: &Session<'_>, out: &Out) {
-        for (slot, text) in [(&mut self.cwd, session.cwd), (&mut self.model, session.model)] {
-            if let Some(text) = text {
-                *slot = Some(kept(text, out));
-            }
-        }
-        out.carried();
+        self.cwd.hear(session.cwd, out);
+        self.model.hear(session.model, out);
+    }
+
+    /// No line follows: what none has said has no place.
+    pub(crate) fn end(&mut self, out: &Out) {
+        self.cwd.end(out);
+        self.model.end(out);
     }
 
     /// A made-up id.
@@ -95,7 +100,7 @@ impl Writing {
 
     /// The working folder.
     pub(crate) fn cwd(&self, at: &'static str, out: &Out) -> &str {
-        self.cwd.as_deref().unwrap_or_else(|| {
+        self.cwd.say().unwrap_or_else(|| {
             out.invented(at, "the source does not name the working folder, and the program looks for it");
             "/"
         })
@@ -103,18 +108,20 @@ impl Writing {
 
     /// The session's model, if the source has named it.
     pub(crate) fn known_model(&self) -> Option<&str> {
-        self.model.as_deref()
+        self.model.say()
     }
 
     /// The model of a reply that names this one.
     pub(crate) fn model<'m>(&'m self, said: Option<&'m str>, at: &'static str, out: &Out) -> &'m str {
-        match (said, self.model.as_deref()) {
-            (Some(model), _) => model,
-            (None, Some(model)) => {
+        if let Some(model) = said {
+            return model;
+        }
+        match self.model.say() {
+            Some(model) => {
                 out.invented(at, "the session's model");
                 model
             }
-            (None, None) => {
+            None => {
                 out.invented(at, "the source does not name the model");
                 "unknown"
             }
@@ -133,6 +140,43 @@ impl Writing {
             None => out.invented(at, "that of the line before"),
         }
         &self.time
+    }
+}
+
+/// What the source says of the session, until a line says it: the body of a JSON string.
+#[derive(Debug, Default)]
+pub(crate) struct Fact {
+    text: Option<String>,
+    /// Where the source says it.
+    kept: Kept,
+    said: Cell<bool>,
+}
+
+impl Fact {
+    /// The source says it, or not.
+    pub(crate) fn hear(&mut self, text: Option<Str<'_>>, out: &Out) {
+        let Some(text) = text else { return };
+        if self.text.as_deref() != Some(text.as_escaped()) {
+            self.end(out);
+            self.text = Some(text.as_escaped().to_owned());
+            self.said.set(false);
+        }
+        out.hold(&mut self.kept, text.as_escaped());
+    }
+
+    /// A line says it.
+    pub(crate) fn say(&self) -> Option<&str> {
+        let text = self.text.as_deref()?;
+        self.said.set(true);
+        Some(text)
+    }
+
+    /// No line follows that may say it.
+    pub(crate) fn end(&mut self, out: &Out) {
+        match self.said.get() {
+            true => out.release(&mut self.kept),
+            false => out.drop_held(&mut self.kept, "no line that says it follows"),
+        }
     }
 }
 

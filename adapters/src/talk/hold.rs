@@ -320,7 +320,7 @@ impl Held {
             out.used(name.as_escaped());
         }
         if result.status != ResultStatus::Success {
-            out.note(Fate::Dropped, "", "a call that failed: nothing says so but its text");
+            out.note(Fate::Renamed, "", "a call that failed: nothing says so but its text");
         }
         let answer = Answer {
             call: self.id(result.call, out),
@@ -339,7 +339,7 @@ impl Held {
         self.open = None;
         let words = std::mem::take(&mut self.words);
         if outcome.is_error && !outcome.synthetic {
-            out.note(Fate::Dropped, "", "how the turn ended");
+            out.left_out("how the turn ended");
         }
         let Some(text) = outcome.text.filter(|text| !text.is_empty()) else {
             return;

@@ -211,7 +211,8 @@ impl Translate {
     /// are listed once. Not every agent lists its tools.
     pub fn list<'a>(&self, tools: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
         let (from, to) = self.ends()?;
-        let listed = to.listed?;
+        // No program keeps it.
+        let listed = to.listed.filter(|_| !self.whole)?;
         let mut list = String::with_capacity(2 * tools.as_str().len());
         list.push('[');
         let mut changed = false;

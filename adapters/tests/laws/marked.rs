@@ -11,7 +11,7 @@ use agentglot_adapters::raw::codec::{Format, Layout};
 use agentglot_adapters::raw::event::Fate;
 use agentglot_adapters::raw::json::{Raw, Shape};
 
-use crate::common::{Log, Wrongs, all_targets, parallel, plain_goldens, verbatim, with_ledger};
+use crate::common::{Log, Wrongs, all_targets, parallel, plain_goldens, targets, verbatim, with_ledger};
 
 /// As a rule one of so many changes is tried.
 const USUAL: usize = 40;
@@ -161,6 +161,7 @@ fn wrong((to, lines): (Format, &[&str]), spot: &Spot, base: &Came, now: &Came) -
             | "/thread_id"
             | "/payload/id"
             | "/properties/sessionID"
+            | "/properties/info/id"
             | "/id"
             | "/params/threadId"
             | "/msg/params/threadId"
@@ -214,12 +215,13 @@ fn wrong((to, lines): (Format, &[&str]), spot: &Spot, base: &Came, now: &Came) -
     None
 }
 
-/// Values that the law is not asked about: an index only says which block it is about; counts are summed up (the tests of usage look
+/// Values that the law is not asked about: an index only says which block it is about; counts and costs are summed up (the tests of usage look
 /// at them); a time that is none, and a model, are said with the next line that names one.
 fn is_beside(spot: &Spot) -> bool {
     let key = spot.pointer.rsplit('/').next().unwrap_or_default();
     spot.what != What::Unknown
         && (spot.pointer.contains("sage")
+            || spot.pointer.contains("cost")
             || spot.pointer.starts_with("/tokens/")
             || spot.pointer == "/properties/time"
             || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
@@ -340,7 +342,7 @@ fn what_other_lines_say_is_told_once() {
         let log = logs.iter().find(|log| log.name == *name).unwrap_or_else(|| panic!("no golden {name}"));
         let spot = spots(&log.bytes).into_iter().find(|spot| spot.line == *line && spot.pointer == *pointer);
         let spot = spot.unwrap_or_else(|| panic!("{name}:{line} has no {pointer}"));
-        for to in all_targets(log.format) {
+        for to in targets(log.format) {
             for options in [Options::new(log.format, to), verbatim(log.format, to)].map(with_ledger) {
                 wrongs.check();
                 let now = came(&options, &changed(&log.bytes, &spot));

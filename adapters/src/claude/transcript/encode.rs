@@ -11,7 +11,7 @@ use crate::event::{
     Usage,
 };
 use crate::json::{Out, Str};
-use crate::store::{Writing, kept, known_time, version};
+use crate::store::{Fact, Writing, kept, known_time, version};
 
 /// Writes a transcript that Claude Code goes on with.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Encoder {
     /// Whether the program's stream is read.
     from_stream: bool,
     /// The permission mode, as all texts here the body of a JSON string.
-    mode: Option<String>,
+    mode: Fact,
     /// The reply that goes on, by the source's id and ours.
     round: Option<(Option<String>, String)>,
     /// The lines of calls that have no result yet.
@@ -45,7 +45,7 @@ impl Encoder {
             },
             kept: Writing::default(),
             from_stream: style.source == Dialect::Claude,
-            mode: None,
+            mode: Fact::default(),
             round: None,
             calls: Vec::new(),
             tokens: None,
@@ -91,7 +91,7 @@ impl Encoder {
         out.lit(",\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":");
         self.writer.content(out, prompt.content);
         out.lit("}");
-        if let Some(mode) = &self.mode {
+        if let Some(mode) = self.mode.say() {
             out.lit(",\"permissionMode\":\"");
             out.lit(mode);
             out.lit("\"");
@@ -203,18 +203,14 @@ impl Encoder {
 
     /// The id that the lines of this reply share.
     fn name_round(&mut self, reply: &Reply<'_>, out: &Out) {
-        let said = reply.id.map(|id| id.as_escaped().to_owned());
+        let said = reply.id.map(|id| kept(id, out));
         if let Some((known, _)) = &self.round
             && *known == said
         {
-            out.used(reply.id.map_or("", Str::as_escaped));
             return;
         }
         let id = match &said {
-            Some(id) => {
-                out.used(id);
-                id.clone()
-            }
+            Some(id) => id.clone(),
             None => {
                 out.invented("/message/id", "the lines of a reply share an id");
                 let fresh = self.kept.fresh_id();
@@ -332,6 +328,8 @@ impl Encode for Encoder {
 
     fn finish(&mut self, out: &mut Out) {
         self.tell_behind(out);
+        self.kept.end(out);
+        self.mode.end(out);
     }
 }
 
@@ -345,7 +343,7 @@ impl Encoder {
         match event.kind {
             Kind::Session(session) => {
                 self.kept.facts(session, out);
-                self.mode = session.permission_mode.map(|mode| kept(mode, out)).or(self.mode.take());
+                self.mode.hear(session.permission_mode, out);
             }
             Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
             Kind::Reply(reply) => self.reply(event, reply, out),

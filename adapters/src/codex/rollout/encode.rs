@@ -52,6 +52,10 @@ impl Encode for Encoder {
         !self.own && matches!(topic, Topic::Thinking | Topic::Status) && !self.kept.would_come_to(session)
     }
 
+    fn finish(&mut self, out: &mut Out) {
+        self.kept.end(out);
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if self.own {
             let line = event.fields.iter().find(|field| field.key.is(super::LINE));

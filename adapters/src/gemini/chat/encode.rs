@@ -282,7 +282,6 @@ impl Encoder {
         let id = self.kept.line_id(event.origin.id, "/id", out);
         let time = known_time(event.origin.time, out);
         self.head(&id, time, "error", out);
-        out.used(error.as_escaped());
         out.lit("\"");
         let mut any = false;
         for block in reply.blocks {
@@ -524,5 +523,6 @@ impl Encode for Encoder {
 
     fn finish(&mut self, out: &mut Out) {
         self.flush(out);
+        self.kept.end(out);
     }
 }

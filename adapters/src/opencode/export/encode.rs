@@ -380,5 +380,6 @@ impl Encode for Encoder {
         if !self.messages.is_empty() || !self.info.is_empty() {
             self.write(out);
         }
+        self.kept.end(out);
     }
 }

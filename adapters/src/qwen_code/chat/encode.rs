@@ -388,5 +388,6 @@ impl Encode for Encoder {
 
     fn finish(&mut self, out: &mut Out) {
         self.flush(out);
+        self.kept.end(out);
     }
 }
