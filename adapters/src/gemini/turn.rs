@@ -357,7 +357,7 @@ impl Encoder {
     /// The one object at the end. The program writes no line feed behind it; in a log, whose turns may be many, one divides them.
     fn document(&mut self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
         let mut written = false;
-        let answer = self.answer.end(error.filter(|_| outcome.is_error), out);
+        let answer = self.answer.end(outcome.is_error.then(|| error.unwrap_or_default()), out);
         let from = out.len();
         out.lit("{\"session_id\":\"");
         out.lit(&self.session);

@@ -94,3 +94,49 @@ fn what_a_call_needs_and_nobody_says_is_told() {
         done.ledger
     );
 }
+
+/// Where nothing but an answer is written, each text that is not has an entry, and no call is told as if it were written.
+#[test]
+fn what_is_no_answer_is_told() {
+    let log = [
+        r#"{"type":"user","message":{"role":"user","content":"one"},"session_id":"s"}"#,
+        r#"{"type":"assistant","message":{"id":"a","role":"assistant","model":"m","content":[{"type":"text","text":"before"}]},"session_id":"s"}"#,
+        r#"{"type":"assistant","message":{"id":"a","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}]},"session_id":"s"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"no"}]},"session_id":"s"}"#,
+        r#"{"type":"assistant","message":{"id":"b","role":"assistant","model":"m","content":[{"type":"text","text":"first"}]},"session_id":"s"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"first"}"#,
+        r#"{"type":"user","message":{"role":"user","content":"two"},"session_id":"s"}"#,
+        r#"{"type":"assistant","message":{"id":"d","role":"assistant","model":"m","content":[{"type":"text","text":"second"}]},"session_id":"s"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"second"}"#,
+        "",
+    ]
+    .join("\n");
+    // The lines whose text has no place.
+    for (to, texts) in [
+        ("claude:text", &[2][..]),
+        ("qwen:text", &[2]),
+        ("qwen-code:text", &[2]),
+        ("tricode:text", &[2]),
+        ("cursor:text", &[2]),
+        ("gemini:text", &[]),
+        ("opencode:text", &[]),
+        ("claude:json", &[2, 5]),
+        ("cursor:json", &[2, 5]),
+        ("gemini:json", &[2, 5]),
+    ] {
+        let told = entries(&convert(&with_ledger(Options::new(format("claude"), format(to))), log.as_bytes()).ledger);
+        let lost = |line: u64, pointer: &str| {
+            told.iter()
+                .filter(|entry| entry.fate == "dropped" && entry.first <= line && line <= entry.last)
+                .filter(|entry| pointer.starts_with(&entry.pointer))
+                .count()
+        };
+        for line in [2, 5, 8] {
+            let expected = usize::from(texts.contains(&line));
+            assert_eq!(lost(line, "/message/content/0/text"), expected, "{to}: line {line}");
+        }
+        assert_eq!(lost(3, "/message/content/0/input"), 1, "{to}: the arguments");
+        assert_eq!(lost(4, "/message/content/0/content"), 1, "{to}: the result");
+        assert!(!told.iter().any(|entry| entry.fate == "renamed" && entry.first == 4), "{to}");
+    }
+}
