@@ -203,6 +203,14 @@ impl Out {
         }
     }
 
+    /// The same of a part that may have gone over already, or is none of the line's.
+    #[inline]
+    pub fn hold_unsaid(&self, kept: &mut Kept, part: &str) {
+        if let Some(trace) = &self.trace {
+            trace.hold_unsaid(kept, part);
+        }
+    }
+
     /// Tells the ledger that what was kept with [`Self::hold`] has gone over.
     #[inline]
     pub fn release(&self, kept: &mut Kept) {
