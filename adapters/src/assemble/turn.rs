@@ -120,7 +120,7 @@ impl Assembler {
             thread.settle_whole_calls(event.origin, &mut desk);
         }
         // Without a line that asks there is nothing to translate.
-        let tools = self.duties.tools.as_ref().filter(|tools| tools.to.conduct().can_ask());
+        let tools = self.duties.tools.as_ref().filter(|tools| tools.asks());
         if tools.is_some() {
             self.asked.add(request);
         }

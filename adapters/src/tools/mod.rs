@@ -26,7 +26,7 @@ use bumpalo::Bump;
 /// The memory that a translated call lives in.
 pub use bumpalo::Bump as Arena;
 
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Format};
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
 use args::{Args, NotebookEdit, Read, Todo, TodoStatus};
@@ -45,6 +45,8 @@ pub struct Translate {
     pub to: Dialect,
     cd: bool,
     whole: bool,
+    /// The target is what a program keeps of a session.
+    store: bool,
     /// The working folder, as the body of a JSON string; empty while it is not known.
     folder: String,
     /// A path was meant from there.
@@ -61,6 +63,7 @@ impl Translate {
             to,
             cd: false,
             whole: false,
+            store: false,
             folder: String::new(),
             from_folder: Cell::new(false),
             list: Vec::new(),
@@ -73,10 +76,19 @@ impl Translate {
         Self { cd, ..self }
     }
 
-    /// The calls are for a format that says all that they ask for ([`Format::has_whole_calls`](crate::codec::Format)).
+    /// The calls are for this format, which may say all that they ask for ([`Format::has_whole_calls`]), or only what was said and done.
     #[must_use]
-    pub(crate) fn with_whole_calls(self, whole: bool) -> Self {
-        Self { whole, ..self }
+    pub(crate) fn for_format(self, format: Format) -> Self {
+        Self {
+            whole: format.has_whole_calls(),
+            store: format.is_store(),
+            ..self
+        }
+    }
+
+    /// Whether the target has a line that asks whether a call may run.
+    pub(crate) fn asks(&self) -> bool {
+        !self.store && self.to.conduct().can_ask()
     }
 
     /// The session works in this folder: relative paths are meant from there.
@@ -247,7 +259,7 @@ impl Translate {
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
     /// `None` when nothing changes.
     pub(crate) fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump, out: &Out) -> Option<Raw<'a>> {
-        self.ends().filter(|_| self.to.vendor().logs.lists_denials)?;
+        self.ends().filter(|_| !self.store && self.to.vendor().logs.lists_denials)?;
         let mut list = String::from("[");
         let mut changed = false;
         for denial in denials.elements() {
