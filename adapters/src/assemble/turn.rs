@@ -187,7 +187,9 @@ impl Assembler {
                         blocks: &[Block::Call(call)],
                         ..Reply::default()
                     };
-                    thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+                    // The line's id is the result's.
+                    let origin = Origin { id: None, ..event.origin };
+                    thread.reply(&Event::new(origin, Kind::Reply(&reply)), &reply, desk);
                     // The round that the call was made up for is over with its result, like any other.
                     let (thread, mut desk) = self.at(event.origin.parent, down);
                     worked_out = thread.settle_answered(event.origin, result, &mut desk);

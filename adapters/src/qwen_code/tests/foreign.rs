@@ -75,6 +75,19 @@ fn a_made_up_outcome_is_read_back_as_it_was() {
     }
 }
 
+/// A call that is made up for a result has a line of its own.
+#[test]
+fn a_call_that_is_made_up_has_another_id_than_its_result() {
+    let log = "{\"type\":\"system\",\"subtype\":\"init\",\"uuid\":\"s\",\"session_id\":\"s\",\"cwd\":\"/w\",\"tools\":[],\"model\":\"m\"}
+{\"type\":\"user\",\"uuid\":\"u1\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"is_error\":false,\"content\":\"x\"}]}}
+";
+    let document = converted(log, "qwen-code", "qwen-code:json");
+    assert!(
+        document.contains("\"tool_use\"") && document.matches("\"uuid\":\"u1\"").count() == 1,
+        "{document}"
+    );
+}
+
 /// A file of a session has no line for what was asked, and none for what was refused.
 #[test]
 fn questions_have_no_place_in_a_chat_file() {
