@@ -33,6 +33,7 @@ impl Decode for Decoder {
             sink,
             session: None,
             turn: Turn::default(),
+            prompted: false,
             cost: None,
         };
         teller.trajectory(members, steps);
@@ -50,6 +51,8 @@ pub(super) struct Teller<'t, 'a> {
     session: Option<Str<'a>>,
     /// The turn that the trajectory is in.
     pub(super) turn: Turn,
+    /// The user has spoken in it, and nobody else.
+    pub(super) prompted: bool,
     /// What the whole trajectory cost, once its last step is told.
     pub(super) cost: Option<Raw<'a>>,
 }
@@ -158,6 +161,7 @@ impl<'a> Teller<'_, 'a> {
     /// Ends the turn, if one is open: as `said`, or as it can be worked out.
     pub(super) fn end_turn(&mut self, said: Option<(Outcome<'a>, Fields<'a>)>, cost: Option<Raw<'a>>) {
         let cx = self.cx;
+        self.prompted = false;
         let derived = self.turn.outcome(&cx);
         let (outcome, fields) = match (said, derived) {
             (Some((said, fields)), derived) => {

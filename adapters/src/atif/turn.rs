@@ -26,6 +26,12 @@ impl Encoder {
 
     /// What people are told beside the conversation; other notices have no place.
     pub(super) fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        if event.origin.parent.is_none()
+            && let Some(name) = event.origin.agent.and_then(|agent| agent.name)
+        {
+            // It introduces a subagent, whose trajectory says the name.
+            out.hold(&mut self.kept, name.as_escaped());
+        }
         let own = self.is_own() && notice.name.is("system");
         // How far the program is says nothing of what was done.
         if !own && notice.topic == Topic::Status {
@@ -119,7 +125,7 @@ impl Encoder {
             out.lit("}");
         });
         self.all[at].steps[number].calls.push(written);
-        self.calls.insert(call.id.as_escaped().to_owned(), (at, number));
+        self.call_stands(call.id, at, number);
     }
 
     /// A result stands in the step of its call.
@@ -392,9 +398,6 @@ fn told(outcome: &Outcome<'_>, with_error: bool, out: &mut Out) -> Vec<u8> {
         } else {
             "\",\"is_error\":false"
         });
-        if let Some(word) = outcome.word {
-            out.used(word.as_escaped());
-        }
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");
         }
