@@ -91,7 +91,7 @@ fn parts<'e>(event: &Event<'e>) -> Vec<Part<'e>> {
     match event.kind {
         Kind::Reply(Reply {
             blocks: [Block::Call(call)], ..
-        }) => vec![text(call.name.as_escaped()), text(call.input.as_str())],
+        }) => vec![text(call.name.as_escaped()), value(call.input)],
         Kind::ToolResult(result) => {
             let texts = result.content.texts().map(|text| text.as_escaped()).filter(|text| !text.is_empty());
             texts.map(text).chain(result.detail.map(|detail| value(detail.raw))).collect()

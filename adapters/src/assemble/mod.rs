@@ -57,7 +57,7 @@ pub struct Assembler {
     tokens_behind: bool,
     one_turn_a_run: bool,
     free_subagents: bool,
-    host_runs_tools: bool,
+    results_outlive_turns: bool,
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
     both_sides: bool,
@@ -176,7 +176,7 @@ impl Assembler {
             tokens_behind,
             one_turn_a_run: vendor.logs.one_turn_a_run,
             free_subagents: vendor.logs.free_subagents,
-            host_runs_tools: vendor.logs.host_runs_tools,
+            results_outlive_turns: vendor.logs.results_outlive_turns,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
             late_calls,

@@ -349,8 +349,8 @@ impl Assembler {
             down.encoder.event(outcome, down.out);
         }
         self.calls.drop_unsaid(down.out);
-        if self.host_runs_tools && !repair {
-            // What the host's tools give back comes with a later turn.
+        if self.results_outlive_turns && !repair {
+            // What the host's tools give back, or what goes on in the background, comes with a later turn.
             self.calls.keep_unresolved();
         } else {
             self.calls.clear();
