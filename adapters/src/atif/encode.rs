@@ -29,6 +29,8 @@ pub struct Encoder {
     subagents: BTreeMap<String, usize>,
     /// In which trajectory a call stands, and in which of its steps.
     pub(super) calls: BTreeMap<String, (usize, usize)>,
+    /// The results that refer to no subagent, by their calls: in which trajectory, in which of its steps, and which of its results.
+    pub(super) answers: BTreeMap<String, (usize, usize, usize)>,
     pub(super) cost: Option<String>,
     pub(super) turn: Turn,
 }
@@ -71,6 +73,7 @@ impl Encoder {
             all: vec![Trajectory::default()],
             subagents: BTreeMap::new(),
             calls: BTreeMap::new(),
+            answers: BTreeMap::new(),
             cost: None,
             turn: Turn::default(),
         }
@@ -237,6 +240,8 @@ impl Encoder {
     /// A call stands in a step. A subagent that worked for an earlier one of its id does not work for it.
     pub(super) fn call_stands(&mut self, id: Str<'_>, at: usize, number: usize) {
         let before = self.calls.insert(id.as_escaped().to_owned(), (at, number));
+        self.refer_late(id);
+        self.answers.remove(id.as_escaped());
         if let Some((owner, _)) = before
             && let Some(subagent) = self.subagents.remove(id.as_escaped())
         {
@@ -247,7 +252,36 @@ impl Encoder {
     /// The trajectory of the subagent that works for a call.
     pub(super) fn subagent_of(&mut self, call: Str<'_>) -> Option<String> {
         let at = *self.subagents.get(call.as_escaped())?;
-        (!self.all[at].steps.is_empty()).then(|| self.id_of(at).to_owned())
+        if self.all[at].steps.is_empty() {
+            return None;
+        }
+        self.all[at].referred = true;
+        Some(self.id_of(at).to_owned())
+    }
+
+    /// The subagent of a call has begun when the call had its result, which refers to it now.
+    fn refer_late(&mut self, call: Str<'_>) {
+        if let Some(&(at, step, result)) = self.answers.get(call.as_escaped())
+            && let Some(id) = self.subagent_of(call)
+        {
+            let written = &mut self.all[at].steps[step].results[result];
+            written.pop();
+            written.extend(reference(&id));
+            written.push(b'}');
+        }
+    }
+
+    /// All is told: what has no result that refers to it is found by its call's id.
+    fn find_all(&mut self) {
+        let answers: Vec<String> = self.answers.keys().cloned().collect();
+        answers.iter().for_each(|call| self.refer_late(Str::trusted(call)));
+        for at in 1..self.all.len() {
+            let one = &self.all[at];
+            if !one.referred && !self.is_own() && self.is_free(&one.call) {
+                self.all[at].id = one.call.clone();
+            }
+            self.id_of(at);
+        }
     }
 
     /// Members of the agent behind its name.
@@ -281,6 +315,11 @@ impl Encoder {
         }
         owners
     }
+}
+
+/// Where a result names the trajectory of the subagent that has worked for it.
+pub(super) fn reference(id: &str) -> Vec<u8> {
+    format!(",\"subagent_trajectory_ref\":[{{\"trajectory_id\":\"{id}\"}}]").into_bytes()
 }
 
 impl Encode for Encoder {
@@ -339,9 +378,7 @@ impl Encode for Encoder {
             self.step("system", &Origin::default(), out);
             out.invented("/steps/0", "a trajectory has steps, and only subagents have said something");
         }
-        (1..self.all.len()).for_each(|at| {
-            self.id_of(at);
-        });
+        self.find_all();
         let agent = self.agent(out);
         if self.own.name.is_empty() {
             out.invented("/agent/name", "the name of the dialect that was read");

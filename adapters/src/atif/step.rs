@@ -122,6 +122,11 @@ impl<'a> Teller<'_, 'a> {
             self.turn.reply(&reply);
         }
         self.tell(origin, Kind::Reply(cx.keep(reply)), fields.into_bump_slice());
+        for block in reply.blocks {
+            if let Block::Call(call) = block {
+                self.tell_alone_of(call.id, thread);
+            }
+        }
         if observation.is_some() {
             self.results(raw, reply.blocks, origin, thread);
         }

@@ -150,32 +150,36 @@ fn rubbish_is_told() {
     }
 }
 
+/// What Claude Code says: that a tool is called and what came of it, in the main thread or by the subagent of a call.
+fn call(id: &str, name: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":{{\"a\":1}}}}]}},\"parent_tool_use_id\":{by},\"agent_id\":\"helper\",\"session_id\":\"s\"}}\n"
+    )
+}
+
+fn result(id: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"of {id}\"}}]}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
+    )
+}
+
+const INIT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"x\",\"cwd\":\"/w\",\"tools\":[]}\n";
+const DONE: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"s\"}\n";
+
 /// A call's id comes again: the subagent of the first call has not worked for the second.
 #[test]
 fn a_subagent_works_for_one_call_of_an_id() {
-    let call = |id: &str, name: &str, by: &str| {
-        format!(
-            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":{{\"a\":1}}}}]}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
-        )
-    };
-    let result = |id: &str, by: &str| {
-        format!(
-            "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"of {id}\"}}]}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
-        )
-    };
-    let init = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"x\",\"cwd\":\"/w\",\"tools\":[]}\n";
-    let done = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"s\"}\n";
     let log = [
-        init,
+        INIT,
         &call("t1", "Task", "null"),
         &call("t2", "Read", "\"t1\""),
         &result("t2", "\"t1\""),
         &result("t1", "null"),
-        done,
-        init,
+        DONE,
+        INIT,
         &call("t1", "Bash", "null"),
         &result("t1", "null"),
-        done,
+        DONE,
     ]
     .concat();
     let atif = kept(&log, "claude", "atif");
@@ -217,4 +221,37 @@ fn what_the_user_says_in_two_steps_begins_one_turn() {
         .filter_map(|line| line.split("\"outcome\":\"").nth(1)?.split('"').next())
         .collect();
     assert_eq!(kinds, ["success", "refused", "success"], "{events}");
+}
+
+/// A subagent in the background speaks when its call has its result, or when the turn is over: the result refers to it all the same. Where
+/// there is no result, the id says whose it is.
+#[test]
+fn a_subagent_in_the_background_is_part_of_its_turn() {
+    let text = "{\"type\":\"assistant\",\"message\":{\"id\":\"n\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"Hm.\"}]},\"session_id\":\"s\"}\n";
+    let by = "\"t1\"";
+    let works = call("t2", "Read", by) + &result("t2", by);
+    let late = [
+        INIT,
+        &call("t1", "Task", "null"),
+        &result("t1", "null"),
+        text,
+        DONE,
+        &works,
+        INIT,
+        text,
+        DONE,
+    ]
+    .concat();
+    let cut = [INIT, &call("t1", "Task", "null"), &works, DONE, INIT, text, DONE].concat();
+    for (log, references) in [(late, 1), (cut, 0)] {
+        let atif = kept(&log, "claude", "atif");
+        assert_eq!(atif.matches("\"subagent_trajectory_ref\"").count(), references, "{atif}");
+        let events = kept(&atif, "atif", "agentglot");
+        assert_eq!(events.matches("\"event\":\"outcome\"").count(), 2, "{events}");
+        let told = events
+            .lines()
+            .filter(|line| line.contains("\"parent\":\"t1\"") && line.contains("\"name\":\"Read\""));
+        assert_eq!(told.count(), 1, "{events}");
+        assert_eq!(kept(&events, "agentglot", "atif"), atif);
+    }
 }
