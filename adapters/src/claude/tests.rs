@@ -265,3 +265,15 @@ fn a_refusal_is_read_back_as_one() {
     let events = crate::testing::kept(&claude, "claude", "agentglot");
     assert!(events.contains("\"outcome\":\"refused\",\"is_error\":true"), "{claude}\n{events}");
 }
+
+/// The id of a reply goes over into the file of a session.
+#[test]
+fn a_reply_keeps_its_id_in_a_transcript() {
+    let log = r#"{"type":"system","subtype":"init","session_id":"s","model":"x","cwd":"/w","tools":[]}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"x","content":[{"type":"text","text":"a"}]},"session_id":"s"}
+{"type":"result","subtype":"success","is_error":false,"session_id":"s"}
+"#;
+    let (transcript, ledger) = crate::testing::traced(log, "claude", "claude:transcript");
+    assert!(transcript.contains("\"id\":\"m1\""), "{transcript}");
+    assert!(!ledger.contains("/message/id"), "{ledger}");
+}

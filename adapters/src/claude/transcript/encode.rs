@@ -203,18 +203,15 @@ impl Encoder {
 
     /// The id that the lines of this reply share.
     fn name_round(&mut self, reply: &Reply<'_>, out: &Out) {
+        out.used(reply.id.map_or("", Str::as_escaped));
         let said = reply.id.map(|id| id.as_escaped().to_owned());
         if let Some((known, _)) = &self.round
             && *known == said
         {
-            out.used(reply.id.map_or("", Str::as_escaped));
             return;
         }
         let id = match &said {
-            Some(id) => {
-                out.used(id);
-                id.clone()
-            }
+            Some(id) => id.clone(),
             None => {
                 out.invented("/message/id", "the lines of a reply share an id");
                 let fresh = self.kept.fresh_id();
