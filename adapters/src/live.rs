@@ -176,7 +176,7 @@ impl Speaker {
         };
         let native = manner.native_tools && tools != to && !tools.vendor().logs.stores_others && !to.vendor().logs.stores_others;
         let duties = Duties {
-            tools: native.then(|| Translate::new(tools, to).with_whole_calls(manner.to.has_whole_calls())),
+            tools: native.then(|| Translate::new(tools, to).for_format(manner.to)),
             // The others' programs are gone when their turn is broken off, and say themselves what became of it.
             live: !same && from.program().is_some_and(|program| program.client().is_some()),
             ..Duties::default()

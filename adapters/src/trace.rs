@@ -415,8 +415,11 @@ impl Trace {
         let parts = lost.iter().map(|((part, _), _)| *part);
         let places = Places::of(line, parts.chain(renamed.iter().map(|(&(from, to, _), _)| (from, to))));
         let lost = lost.iter().map(|((part, note), others)| (Fate::Dropped, *part, note.as_str(), others));
+        // Who finds a part in another shape tells of it, and not who writes that in yet another one.
+        let mut told = HashSet::new();
         let renamed = renamed
             .iter()
+            .filter(|((from, to, _), _)| told.insert((*from, *to)))
             .map(|(&(from, to, note), others)| (Fate::Renamed, (from, to), note, others));
         for (fate, (from, to), note, others) in lost.chain(renamed) {
             if let Some(pointer) = self.placed(places.pointer(from - start, to - start)) {

@@ -72,6 +72,8 @@ pub struct Logs {
     pub(crate) host_answers: bool,
     /// Whether tools may be the host's, which has their results: they are no part of the turn.
     pub(crate) host_runs_tools: bool,
+    /// Whether what came of a call may be told when its turn is over.
+    pub(crate) results_outlive_turns: bool,
     /// Whether subagents may work for no call.
     pub(crate) free_subagents: bool,
     /// Whether a call may be spoken of, as being on its way, before it is told, and has its place there.
@@ -100,6 +102,7 @@ impl Logs {
         pieces: Pieces::Made,
         host_answers: false,
         host_runs_tools: false,
+        results_outlive_turns: false,
         free_subagents: false,
         late_calls: false,
         commands_outlive_turns: false,

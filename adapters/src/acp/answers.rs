@@ -292,7 +292,7 @@ impl Decoder {
         self.end_block(origin, sink);
         self.turn = super::decode::Turn::default();
         self.turns = self.turns.saturating_sub(1);
-        self.calls.clear();
+        self.calls.end_turn();
         let cost = (!self.cost.is_empty()).then(|| Raw::checked(cx.arena.alloc_str(&self.cost)));
         let outcome = cx.keep(Outcome {
             synthetic: ends.synthetic,

@@ -36,6 +36,8 @@ struct Call {
     told: bool,
     ended: bool,
     refused: bool,
+    /// Its turn is over.
+    past: bool,
     /// It was said to run.
     runs: bool,
     /// What messages have said before it was told, for the ledger: its name, and its arguments.
@@ -86,8 +88,18 @@ pub(super) enum Step {
 }
 
 impl Calls {
+    /// So many calls that have not ended are remembered when their turn is over.
+    const PAST: usize = 64;
+
     pub(super) fn clear(&mut self) {
         self.all.clear();
+    }
+
+    /// A turn is over. What has not ended may still do so behind it, in the background.
+    pub(super) fn end_turn(&mut self) {
+        self.all.retain(|call| !call.ended);
+        self.all.drain(..self.all.len().saturating_sub(Self::PAST));
+        self.all.iter_mut().for_each(|call| call.past = true);
     }
 
     fn find(&self, id: Str<'_>) -> Option<usize> {
@@ -99,9 +111,9 @@ impl Calls {
         self.find(id).is_some()
     }
 
-    /// Something is called a call: one that is over is not meant.
+    /// Something is called a call: one that is over is not meant, nor one of an earlier turn.
     pub(super) fn call(&mut self, id: Str<'_>) {
-        if let Some(at) = self.find(id).filter(|at| self.all[*at].ended) {
+        if let Some(at) = self.find(id).filter(|at| self.all[*at].ended || self.all[*at].past) {
             self.all.remove(at);
         }
     }
@@ -227,6 +239,13 @@ impl Calls {
     pub(super) fn permitted(&mut self, id: &str, permits: bool) {
         if let Some(at) = self.find(Str::trusted(id)) {
             self.all[at].refused = !permits;
+        }
+    }
+
+    /// The result of a call has been told.
+    pub(super) fn ended(&mut self, id: Str<'_>) {
+        if let Some(at) = self.find(id) {
+            self.all[at].ended = true;
         }
     }
 

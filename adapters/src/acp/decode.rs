@@ -530,7 +530,7 @@ impl Decoder {
         let origin = self.origin(cx);
         self.end_block(origin, sink);
         self.turn = Turn::default();
-        self.calls.clear();
+        self.calls.end_turn();
         let outcome = cx.keep(Outcome {
             synthetic: true,
             ..Outcome::new(OutcomeKind::Success)

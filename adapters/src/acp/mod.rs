@@ -57,6 +57,7 @@ pub static VENDOR: Vendor = Vendor {
         arguments_at: "/params/update/rawInput",
         facts: Facts::Usual,
         late_calls: true,
+        results_outlive_turns: true,
         usage_at: &[
             "/result/usage",
             "/params/update/usage",

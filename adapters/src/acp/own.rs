@@ -63,7 +63,7 @@ impl Encoder {
             }
             Kind::ToolResult(result) => self.own_result(event.origin, result, fields, out),
             Kind::Outcome(outcome) => {
-                self.calls.clear();
+                self.calls.end_turn();
                 // Of turns that were only said again nobody says how they ended.
                 if outcome.word.is_none() && fields.is_empty() {
                     return outcome.synthetic && !outcome.is_error;
@@ -244,6 +244,7 @@ impl Encoder {
             }
             (Some(_), Some(_)) => {}
         }
+        self.calls.ended(result.call);
         end_news(fields, WORD, out);
     }
 

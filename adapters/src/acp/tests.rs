@@ -362,3 +362,50 @@ fn facts_that_change_in_a_reply_do_not_end_it() {
     assert_eq!(found.matches("\"text\":\"one text\"").count(), 1, "{found}");
     assert_eq!(found.matches("\"result\":\"one text\"").count(), 1, "{found}");
 }
+
+/// A call goes on when its turn is over: what came of it is that call's, and no other one.
+#[test]
+fn a_result_behind_the_turn_is_of_the_call_that_waits_for_it() {
+    let call = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"sleep","kind":"execute","status":"in_progress","rawInput":{"command":"sleep 9"}}}}"#;
+    let over = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
+    let late = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","content":[{"type":"content","content":{"type":"text","text":"late"}}]}}}"#;
+    let next = PROMPT.replace("\"id\":3", "\"id\":4");
+    let end = over.replace("\"id\":3", "\"id\":4");
+    let log = [PROMPT, call, over, late, &next, &end, ""].join("\n");
+    let found = events(&log);
+    assert_eq!(has(&found, &["\"type\":\"call\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"tool_result\"", "late"]), 1, "{found:#?}");
+    for to in ["claude", "qwen", "cursor", "codex:rollout"] {
+        let out = kept(&log, "acp", to);
+        assert!(out.contains("late") && !out.contains("unknown\",\"input"), "{to}\n{out}");
+    }
+    // There a result follows its call, which is told again.
+    let tricode = kept(&log, "acp", "tricode");
+    assert_eq!(tricode.matches("\"tool_call\", \"name\": \"run_command\"").count(), 2, "{tricode}");
+    // Another turn's call has the id: it is another one.
+    let again = [PROMPT, call, over, &next, call, &end, ""].join("\n");
+    let found = events(&again);
+    assert_eq!(has(&found, &["\"type\":\"call\""]), 2, "{found:#?}");
+    for log in [&log, &again] {
+        assert_eq!(kept(&kept(log, "acp", "agentglot"), "agentglot", "acp"), **log);
+    }
+}
+
+/// A call is told behind one that was spoken of before it: what is shown of a file are its arguments there too.
+#[test]
+fn a_diff_goes_over_as_arguments_behind_a_call_that_waits() {
+    let update = |update: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}}}"#);
+    let first = update(r#"{"sessionUpdate":"tool_call","toolCallId":"a","title":"x","kind":"execute","status":"pending","rawInput":{}}"#);
+    let second = update(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"b","title":"y","kind":"edit","status":"in_progress","content":[{"type":"diff","path":"/w/f","oldText":"before","newText":"behind"}]}"#,
+    );
+    let runs = update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"a","status":"in_progress","rawInput":{"command":"ls"}}"#);
+    let over = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
+    let log = [PROMPT, &first, &second, &runs, over, ""].join("\n");
+    for to in ["qwen", "codex:rollout", "atif", "ag-ui"] {
+        let (out, ledger) = traced(&log, "acp", to);
+        assert!(out.contains("before") && out.contains("behind"), "{to}\n{out}");
+        let mut lines = ledger.lines().filter(|line| line.contains("\"line\":3,") && line.contains("\"dropped\""));
+        assert!(!lines.any(|line| line.contains("content\"") || line.contains("Text\"")), "{to}\n{ledger}");
+    }
+}

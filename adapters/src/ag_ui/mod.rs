@@ -56,6 +56,7 @@ pub static VENDOR: Vendor = Vendor {
         facts: Facts::Always,
         pieces: Pieces::Replies,
         host_runs_tools: true,
+        results_outlive_turns: true,
         free_subagents: true,
         usage_at: &["/usage/*"],
         ..Logs::USUAL

@@ -2,7 +2,7 @@
 
 use crate::codec::{Cx, Decode, Decoder};
 use crate::event::{Block, Event, Input, Kind, Reply, Request, Sink};
-use crate::json::{Raw, Shape, Str};
+use crate::json::{Raw, Str, leaves};
 use crate::trace::{Kept, Trace};
 
 /// A line that is held, and where the source says its parts.
@@ -91,7 +91,7 @@ fn parts<'e>(event: &Event<'e>) -> Vec<Part<'e>> {
     match event.kind {
         Kind::Reply(Reply {
             blocks: [Block::Call(call)], ..
-        }) => vec![text(call.name.as_escaped()), text(call.input.as_str())],
+        }) => vec![text(call.name.as_escaped()), value(call.input)],
         Kind::ToolResult(result) => {
             let texts = result.content.texts().map(|text| text.as_escaped()).filter(|text| !text.is_empty());
             texts.map(text).chain(result.detail.map(|detail| value(detail.raw))).collect()
@@ -153,31 +153,4 @@ impl Part<'_> {
         }
         trace.told(&mut kept.whole, self.whole, NOWHERE);
     }
-}
-
-/// So many values are told of one by one, so deep.
-const MOST: usize = 512;
-const DEPTH: usize = 16;
-
-/// The values without parts of which a value is made, in their order; of very many the value itself.
-pub(super) fn leaves(value: Raw<'_>) -> Vec<Raw<'_>> {
-    fn add<'v>(value: Raw<'v>, depth: usize, to: &mut Vec<Raw<'v>>) {
-        let before = to.len();
-        let mut inside = |part| {
-            if to.len() <= MOST {
-                add(part, depth - 1, to);
-            }
-        };
-        match value.shape() {
-            Some(Shape::Object) if depth > 0 => value.members().for_each(|(_, member)| inside(member)),
-            Some(Shape::Array) if depth > 0 => value.elements().for_each(inside),
-            _ => {}
-        }
-        if to.len() == before {
-            to.push(value);
-        }
-    }
-    let mut list = Vec::new();
-    add(value, DEPTH, &mut list);
-    if list.len() > MOST { vec![value] } else { list }
 }

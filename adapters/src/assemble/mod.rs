@@ -40,8 +40,6 @@ pub struct Duties {
     pub live: bool,
     /// What is answered on the control channel is in another dialect's words.
     pub foreign: bool,
-    /// No line is written that asks the host.
-    pub unasked: bool,
     /// What was stored goes back to where it comes from: an outcome that was made up for it stays away, if it is not to be repaired.
     pub gives_back: bool,
     /// Nothing goes on but what is made up: repairs within one dialect, where the lines themselves are copied.
@@ -60,7 +58,7 @@ pub struct Assembler {
     tokens_behind: bool,
     one_turn_a_run: bool,
     free_subagents: bool,
-    host_runs_tools: bool,
+    results_outlive_turns: bool,
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
     both_sides: bool,
@@ -203,7 +201,7 @@ impl Assembler {
             tokens_behind,
             one_turn_a_run: vendor.logs.one_turn_a_run,
             free_subagents: vendor.logs.free_subagents,
-            host_runs_tools: vendor.logs.host_runs_tools,
+            results_outlive_turns: vendor.logs.results_outlive_turns,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
             late_calls,

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::Became;
-use super::again::leaves;
 use crate::event::{Block, Media, Origin, Piece, Thinking, ToolCall, ToolResult, Usage};
-use crate::json::{Out, Raw, Str, escape_json, on_one_line};
+use crate::json::{Out, Raw, Str, escape_json, leaves, on_one_line};
 use crate::tools::Translate;
 use crate::tools::reshaped::Made;
 use crate::trace::Kept;

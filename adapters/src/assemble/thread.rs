@@ -414,8 +414,13 @@ impl Thread {
             ..*event
         });
         self.results.tell(desk.down);
-        let tokens = std::mem::take(&mut self.round.tokens);
-        if !tokens.is_empty() {
+        let mut tokens = std::mem::take(&mut self.round.tokens);
+        if event.origin.parent.is_some() {
+            // What is summed up is what the turn itself took.
+            desk.down
+                .out
+                .drop_held(&mut tokens, "the tokens of a subagent have no place of their own");
+        } else if !tokens.is_empty() {
             desk.down.encoder.round_tokens(tokens);
         }
         if self.round.means {

@@ -121,11 +121,7 @@ impl Assembler {
             thread.settle_whole_calls(event.origin, &mut desk);
         }
         // Without a line that asks there is nothing to translate.
-        let tools = self
-            .duties
-            .tools
-            .as_ref()
-            .filter(|tools| tools.to.conduct().can_ask() && !self.duties.unasked);
+        let tools = self.duties.tools.as_ref().filter(|tools| tools.asks());
         if tools.is_some() {
             self.asked.add(request);
         }
@@ -192,7 +188,9 @@ impl Assembler {
                         blocks: &[Block::Call(call)],
                         ..Reply::default()
                     };
-                    thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+                    // The line's id is the result's.
+                    let origin = Origin { id: None, ..event.origin };
+                    thread.reply(&Event::new(origin, Kind::Reply(&reply)), &reply, desk);
                     // The round that the call was made up for is over with its result, like any other.
                     let (thread, mut desk) = self.at(event.origin.parent, down);
                     worked_out = thread.settle_answered(event.origin, result, &mut desk);
@@ -352,8 +350,8 @@ impl Assembler {
             down.encoder.event(outcome, down.out);
         }
         self.calls.drop_unsaid(down.out);
-        if self.host_runs_tools && !repair {
-            // What the host's tools give back comes with a later turn.
+        if self.results_outlive_turns && !repair {
+            // What the host's tools give back, or what goes on in the background, comes with a later turn.
             self.calls.keep_unresolved();
         } else {
             self.calls.clear();

@@ -2,6 +2,8 @@
 
 use super::fields::knows;
 use super::{AGENT, EXTRA};
+use std::collections::HashSet;
+
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{Agent, At, Event, Fate, Fields, Kind, Origin, Outcome, Scope, Session, Sink, Time};
@@ -33,7 +35,9 @@ impl Decode for Decoder {
             sink,
             session: None,
             turn: Turn::default(),
+            prompted: false,
             cost: None,
+            told: HashSet::new(),
         };
         teller.trajectory(members, steps);
         Ok(end)
@@ -50,8 +54,12 @@ pub(super) struct Teller<'t, 'a> {
     session: Option<Str<'a>>,
     /// The turn that the trajectory is in.
     pub(super) turn: Turn,
+    /// The user has spoken in it, and nobody else.
+    pub(super) prompted: bool,
     /// What the whole trajectory cost, once its last step is told.
     pub(super) cost: Option<Raw<'a>>,
+    /// Where trajectories of subagents that no result refers to stand which were told.
+    told: HashSet<usize>,
 }
 
 /// Whose steps are told: the main agent's, or those of a subagent.
@@ -62,6 +70,8 @@ pub(super) struct Thread<'a> {
     pub(super) agent: Option<&'a Agent<'a>>,
     /// The trajectories of its own subagents.
     pub(super) subagents: Option<Raw<'a>>,
+    /// Those of them that no result refers to, sorted by their ids.
+    alone: &'a [(Str<'a>, Raw<'a>)],
     /// How deep it stands in others.
     depth: usize,
 }
@@ -103,6 +113,7 @@ impl<'a> Teller<'_, 'a> {
             parent: None,
             agent: None,
             subagents,
+            alone: self.alone(subagents, steps),
             depth: 0,
         };
         let mut all = steps.elements().peekable();
@@ -110,7 +121,7 @@ impl<'a> Teller<'_, 'a> {
             self.cost = cost.filter(|_| all.peek().is_none());
             self.step(step, thread);
         }
-        self.alone(thread, steps);
+        self.tell_alone(thread);
         self.end_turn(None, self.cost);
     }
 
@@ -130,27 +141,48 @@ impl<'a> Teller<'_, 'a> {
         for structure in ["schema_version"].map(text).into_iter().flatten() {
             cx.took(structure.as_escaped());
         }
+        let subagents = trajectory.get("subagent_trajectories");
         let thread = Thread {
             parent: Some(call),
             agent: Some(cx.keep(agent)),
-            subagents: trajectory.get("subagent_trajectories"),
+            subagents,
+            alone: self.alone(subagents, steps),
             depth: above.depth + 1,
         };
         for step in steps.elements() {
             self.step(step, thread);
         }
-        self.alone(thread, steps);
+        self.tell_alone(thread);
     }
 
-    /// Subagents that no result refers to.
-    fn alone(&mut self, thread: Thread<'a>, steps: Raw<'a>) {
-        let Some(subagents) = thread.subagents else { return };
-        for trajectory in subagents.elements() {
-            let id = trajectory.get("trajectory_id").and_then(Raw::string).unwrap_or_default();
-            let is_named = |result: Raw<'a>| references(result).any(|reference| reference == id);
-            if id.is_empty() || !steps.elements().flat_map(results_of).any(is_named) {
-                let call = if id.is_empty() { Str::trusted("subagent") } else { id };
-                self.subagent(trajectory, call, thread);
+    /// Subagents that no result refers to, sorted by their ids.
+    fn alone(&self, subagents: Option<Raw<'a>>, steps: Raw<'a>) -> &'a [(Str<'a>, Raw<'a>)] {
+        let Some(subagents) = subagents else { return &[] };
+        let results = steps.elements().flat_map(results_of);
+        let named: HashSet<&str> = results.flat_map(references).map(Str::as_escaped).collect();
+        let id = |trajectory: Raw<'a>| trajectory.get("trajectory_id").and_then(Raw::string).unwrap_or_default();
+        let all = subagents.elements().map(|trajectory| (id(trajectory), trajectory));
+        let mut alone: Vec<_> = all.filter(|(id, _)| id.is_empty() || !named.contains(id.as_escaped())).collect();
+        alone.sort_by(|a, b| a.0.as_escaped().cmp(b.0.as_escaped()));
+        self.cx.list(&alone)
+    }
+
+    /// A call stands in a step: tells what the subagent did that has its id and to which no result refers.
+    pub(super) fn tell_alone_of(&mut self, call: Str<'a>, thread: Thread<'a>) {
+        let at = thread.alone.partition_point(|(id, _)| id.as_escaped() < call.as_escaped());
+        for (_, trajectory) in thread.alone[at..].iter().take_while(|(id, _)| *id == call) {
+            if self.told.insert(trajectory.as_str().as_ptr() as usize) {
+                self.subagent(*trajectory, call, thread);
+            }
+        }
+    }
+
+    /// Those whose ids are no calls'.
+    fn tell_alone(&mut self, thread: Thread<'a>) {
+        for (id, trajectory) in thread.alone {
+            if self.told.insert(trajectory.as_str().as_ptr() as usize) {
+                let call = if id.is_empty() { Str::trusted("subagent") } else { *id };
+                self.subagent(*trajectory, call, thread);
             }
         }
     }
@@ -158,6 +190,7 @@ impl<'a> Teller<'_, 'a> {
     /// Ends the turn, if one is open: as `said`, or as it can be worked out.
     pub(super) fn end_turn(&mut self, said: Option<(Outcome<'a>, Fields<'a>)>, cost: Option<Raw<'a>>) {
         let cx = self.cx;
+        self.prompted = false;
         let derived = self.turn.outcome(&cx);
         let (outcome, fields) = match (said, derived) {
             (Some((said, fields)), derived) => {

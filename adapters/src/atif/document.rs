@@ -9,6 +9,10 @@ use crate::json::Out;
 pub(super) struct Trajectory {
     /// The call that it works for, escaped; empty for the main one.
     pub(super) call: String,
+    /// The number of the trajectory in which that call stands, where a later call has taken its id.
+    pub(super) owner: Option<usize>,
+    /// A result refers to it.
+    pub(super) referred: bool,
     /// Its id, and its agent's name, escaped; empty where they are not known.
     pub(super) id: String,
     pub(super) agent: String,

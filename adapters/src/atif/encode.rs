@@ -21,7 +21,7 @@ pub struct Encoder {
     model: Option<String>,
     facts: Vec<(&'static str, String)>,
     /// Where the source says it.
-    kept: Kept,
+    pub(super) kept: Kept,
     own: Own,
     /// The main trajectory, and those of subagents in the order in which they began.
     pub(super) all: Vec<Trajectory>,
@@ -29,6 +29,8 @@ pub struct Encoder {
     subagents: BTreeMap<String, usize>,
     /// In which trajectory a call stands, and in which of its steps.
     pub(super) calls: BTreeMap<String, (usize, usize)>,
+    /// The results that refer to no subagent, by their calls: in which trajectory, in which of its steps, and which of its results.
+    pub(super) answers: BTreeMap<String, (usize, usize, usize)>,
     pub(super) cost: Option<String>,
     pub(super) turn: Turn,
 }
@@ -71,6 +73,7 @@ impl Encoder {
             all: vec![Trajectory::default()],
             subagents: BTreeMap::new(),
             calls: BTreeMap::new(),
+            answers: BTreeMap::new(),
             cost: None,
             turn: Turn::default(),
         }
@@ -89,8 +92,11 @@ impl Encoder {
         let (id, name) = origin.agent.map_or((None, None), |agent| (agent.id, agent.name));
         let at = match self.subagents.get(call.as_escaped()) {
             Some(&at) => at,
-            None => self.begin_subagent(call, id),
+            None => self.begin_subagent(call),
         };
+        if let Some(id) = id.map(Str::as_escaped).filter(|id| self.all[at].id.is_empty() && self.is_free(id)) {
+            id.clone_into(&mut self.all[at].id);
+        }
         let one = &mut self.all[at];
         if one.agent.is_empty() {
             name.unwrap_or_default().as_escaped().clone_into(&mut one.agent);
@@ -103,23 +109,33 @@ impl Encoder {
         at
     }
 
-    /// A trajectory of its own, with an id that no other one has.
-    fn begin_subagent(&mut self, call: Str<'_>, id: Option<Str<'_>>) -> usize {
+    /// A trajectory of its own.
+    fn begin_subagent(&mut self, call: Str<'_>) -> usize {
         let at = self.all.len();
         let call = call.as_escaped().to_owned();
-        let is_free = |id: &str| !id.is_empty() && self.all.iter().all(|one| one.id != id);
-        let id = match id.map(Str::as_escaped) {
-            Some(id) if is_free(id) => id.to_owned(),
-            _ if is_free(&call) => call.clone(),
-            _ => format!("{call}-{at}"),
-        };
         self.subagents.insert(call.clone(), at);
         self.all.push(Trajectory {
             call,
-            id,
             ..Trajectory::default()
         });
         at
+    }
+
+    /// Whether no trajectory has this id.
+    fn is_free(&self, id: &str) -> bool {
+        !id.is_empty() && self.all.iter().all(|one| one.id != id)
+    }
+
+    /// The id of a subagent's trajectory; where the source has said none so far, one is made of its call's.
+    fn id_of(&mut self, at: usize) -> &str {
+        if self.all[at].id.is_empty() {
+            let call = &self.all[at].call;
+            self.all[at].id = match self.is_free(call) {
+                true => call.clone(),
+                false => format!("{call}-{at}"),
+            };
+        }
+        &self.all[at].id
     }
 
     /// Begins a step. An answer that is being given goes on.
@@ -221,10 +237,51 @@ impl Encoder {
         }
     }
 
+    /// A call stands in a step. A subagent that worked for an earlier one of its id does not work for it.
+    pub(super) fn call_stands(&mut self, id: Str<'_>, at: usize, number: usize) {
+        let before = self.calls.insert(id.as_escaped().to_owned(), (at, number));
+        self.refer_late(id);
+        self.answers.remove(id.as_escaped());
+        if let Some((owner, _)) = before
+            && let Some(subagent) = self.subagents.remove(id.as_escaped())
+        {
+            self.all[subagent].owner = Some(owner);
+        }
+    }
+
     /// The trajectory of the subagent that works for a call.
-    pub(super) fn subagent_of(&self, call: Str<'_>) -> Option<String> {
-        let one = &self.all[*self.subagents.get(call.as_escaped())?];
-        (!one.steps.is_empty()).then(|| one.id.clone())
+    pub(super) fn subagent_of(&mut self, call: Str<'_>) -> Option<String> {
+        let at = *self.subagents.get(call.as_escaped())?;
+        if self.all[at].steps.is_empty() {
+            return None;
+        }
+        self.all[at].referred = true;
+        Some(self.id_of(at).to_owned())
+    }
+
+    /// The subagent of a call has begun when the call had its result, which refers to it now.
+    fn refer_late(&mut self, call: Str<'_>) {
+        if let Some(&(at, step, result)) = self.answers.get(call.as_escaped())
+            && let Some(id) = self.subagent_of(call)
+        {
+            let written = &mut self.all[at].steps[step].results[result];
+            written.pop();
+            written.extend(reference(&id));
+            written.push(b'}');
+        }
+    }
+
+    /// All is told: what has no result that refers to it is found by its call's id.
+    fn find_all(&mut self) {
+        let answers: Vec<String> = self.answers.keys().cloned().collect();
+        answers.iter().for_each(|call| self.refer_late(Str::trusted(call)));
+        for at in 1..self.all.len() {
+            let one = &self.all[at];
+            if !one.referred && !self.is_own() && self.is_free(&one.call) {
+                self.all[at].id = one.call.clone();
+            }
+            self.id_of(at);
+        }
     }
 
     /// Members of the agent behind its name.
@@ -252,12 +309,17 @@ impl Encoder {
     fn owners(&self) -> Vec<usize> {
         let mut owners = vec![0; self.all.len()];
         for (at, one) in self.all.iter().enumerate().skip(1) {
-            let place = self.calls.get(&one.call).map_or(0, |(of, _)| *of);
+            let place = one.owner.or_else(|| self.calls.get(&one.call).map(|(of, _)| *of)).unwrap_or(0);
             // One that stands in a later one could stand in itself.
             owners[at] = if place < at { place } else { 0 };
         }
         owners
     }
+}
+
+/// Where a result names the trajectory of the subagent that has worked for it.
+pub(super) fn reference(id: &str) -> Vec<u8> {
+    format!(",\"subagent_trajectory_ref\":[{{\"trajectory_id\":\"{id}\"}}]").into_bytes()
 }
 
 impl Encode for Encoder {
@@ -316,6 +378,7 @@ impl Encode for Encoder {
             self.step("system", &Origin::default(), out);
             out.invented("/steps/0", "a trajectory has steps, and only subagents have said something");
         }
+        self.find_all();
         let agent = self.agent(out);
         if self.own.name.is_empty() {
             out.invented("/agent/name", "the name of the dialect that was read");

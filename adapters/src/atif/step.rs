@@ -44,14 +44,21 @@ impl<'a> Teller<'_, 'a> {
     fn user(&mut self, mut step: Members<'a>, origin: Origin<'a>) {
         let main = origin.parent.is_none();
         if main {
-            self.end_turn(None, None);
+            if !self.prompted {
+                self.end_turn(None, None);
+            }
+            self.prompted = true;
             self.turn.goes_on();
         }
+        let outcome = step.get(EXTRA).and_then(|extra| outcome_of(extra.get(OUTCOME)?));
         let content = self.message(&mut step);
         let source = if main { PromptSource::Host } else { PromptSource::Parent };
         let prompt = self.cx.keep(Prompt { content, source });
         let fields = self.rest(step);
         self.tell(origin, Kind::Prompt(prompt), fields);
+        if let Some(outcome) = outcome.filter(|_| main) {
+            self.end_turn(Some((outcome, &[])), self.cost);
+        }
     }
 
     /// What neither user nor model says. One that says how the turn ended says what went wrong.
@@ -111,9 +118,15 @@ impl<'a> Teller<'_, 'a> {
         let observation = step.shaped("observation", Shape::Object, &cx);
         step.pour(At::Line, knows, &mut fields);
         if origin.parent.is_none() {
+            self.prompted = false;
             self.turn.reply(&reply);
         }
         self.tell(origin, Kind::Reply(cx.keep(reply)), fields.into_bump_slice());
+        for block in reply.blocks {
+            if let Block::Call(call) = block {
+                self.tell_alone_of(call.id, thread);
+            }
+        }
         if observation.is_some() {
             self.results(raw, reply.blocks, origin, thread);
         }

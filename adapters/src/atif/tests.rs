@@ -149,3 +149,109 @@ fn rubbish_is_told() {
         assert_eq!(damage(text, "atif", "agentglot").len(), damages, "{text}");
     }
 }
+
+/// What Claude Code says: that a tool is called and what came of it, in the main thread or by the subagent of a call.
+fn call(id: &str, name: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":{{\"a\":1}}}}]}},\"parent_tool_use_id\":{by},\"agent_id\":\"helper\",\"session_id\":\"s\"}}\n"
+    )
+}
+
+fn result(id: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"of {id}\"}}]}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
+    )
+}
+
+const INIT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"x\",\"cwd\":\"/w\",\"tools\":[]}\n";
+const DONE: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"s\"}\n";
+
+/// A call's id comes again: the subagent of the first call has not worked for the second.
+#[test]
+fn a_subagent_works_for_one_call_of_an_id() {
+    let log = [
+        INIT,
+        &call("t1", "Task", "null"),
+        &call("t2", "Read", "\"t1\""),
+        &result("t2", "\"t1\""),
+        &result("t1", "null"),
+        DONE,
+        INIT,
+        &call("t1", "Bash", "null"),
+        &result("t1", "null"),
+        DONE,
+    ]
+    .concat();
+    let atif = kept(&log, "claude", "atif");
+    assert_eq!(atif.matches("\"subagent_trajectory_ref\"").count(), 1, "{atif}");
+    let again = kept(&atif, "atif", "claude");
+    assert_eq!(again.matches("\"name\":\"Read\"").count(), 1, "{again}");
+}
+
+/// A subagent's id and name may be said before, or behind, the first thing that it says.
+#[test]
+fn a_subagents_trajectory_has_its_own_id() {
+    let log = r#"{"type":"RUN_STARTED","threadId":"s","runId":"r"}
+{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"ask"}
+{"type":"TOOL_CALL_END","toolCallId":"c"}
+{"type":"SUBAGENT_STARTED","subagentRunId":"helper","name":"asker","parentToolCallId":"c"}
+{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant","subagentRunId":"helper"}
+{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Asked.","subagentRunId":"helper"}
+{"type":"TEXT_MESSAGE_END","messageId":"m","subagentRunId":"helper"}
+{"type":"SUBAGENT_FINISHED","subagentRunId":"helper"}
+{"type":"TOOL_CALL_RESULT","messageId":"n","toolCallId":"c","content":"yes"}
+{"type":"RUN_ERROR","message":"broke","code":"E42"}
+"#;
+    let (atif, ledger) = traced(log, "ag-ui", "atif");
+    assert_eq!(atif.matches("\"trajectory_id\":\"helper\"").count(), 2, "{atif}");
+    assert!(atif.contains("\"name\":\"asker\""), "{atif}");
+    assert!(!ledger.contains("\"pointer\":\"/name\""), "{ledger}");
+    // What the word means is not known: it is said as it is.
+    assert!(atif.contains("\"word\":\"E42\""), "{atif}");
+}
+
+/// Two steps of the user, one behind the other, are one turn; a step of the user may be the last of its turn.
+#[test]
+fn what_the_user_says_in_two_steps_begins_one_turn() {
+    let log = r#"{"schema_version":"ATIF-v1.8","session_id":"s","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"One."},{"step_id":2,"source":"user","message":"Two."},{"step_id":3,"source":"agent","message":"Both."},{"step_id":4,"source":"user","message":"Three.","extra":{"outcome":{"kind":"refused","is_error":true}}},{"step_id":5,"source":"user","message":"Four."},{"step_id":6,"source":"agent","message":"Yes."}]}
+"#;
+    let events = kept(log, "atif", "agentglot");
+    let kinds: Vec<_> = events
+        .lines()
+        .filter_map(|line| line.split("\"outcome\":\"").nth(1)?.split('"').next())
+        .collect();
+    assert_eq!(kinds, ["success", "refused", "success"], "{events}");
+}
+
+/// A subagent in the background speaks when its call has its result, or when the turn is over: the result refers to it all the same. Where
+/// there is no result, the id says whose it is.
+#[test]
+fn a_subagent_in_the_background_is_part_of_its_turn() {
+    let text = "{\"type\":\"assistant\",\"message\":{\"id\":\"n\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"Hm.\"}]},\"session_id\":\"s\"}\n";
+    let by = "\"t1\"";
+    let works = call("t2", "Read", by) + &result("t2", by);
+    let late = [
+        INIT,
+        &call("t1", "Task", "null"),
+        &result("t1", "null"),
+        text,
+        DONE,
+        &works,
+        INIT,
+        text,
+        DONE,
+    ]
+    .concat();
+    let cut = [INIT, &call("t1", "Task", "null"), &works, DONE, INIT, text, DONE].concat();
+    for (log, references) in [(late, 1), (cut, 0)] {
+        let atif = kept(&log, "claude", "atif");
+        assert_eq!(atif.matches("\"subagent_trajectory_ref\"").count(), references, "{atif}");
+        let events = kept(&atif, "atif", "agentglot");
+        assert_eq!(events.matches("\"event\":\"outcome\"").count(), 2, "{events}");
+        let told = events
+            .lines()
+            .filter(|line| line.contains("\"parent\":\"t1\"") && line.contains("\"name\":\"Read\""));
+        assert_eq!(told.count(), 1, "{events}");
+        assert_eq!(kept(&events, "agentglot", "atif"), atif);
+    }
+}

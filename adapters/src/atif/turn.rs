@@ -1,7 +1,7 @@
 //! What is said, as steps.
 
 use super::document::{Part, Step, member, message};
-use super::encode::{Encoder, Turn, held, value};
+use super::encode::{Encoder, Turn, held, reference, value};
 use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
     At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, ToolCall,
@@ -26,6 +26,12 @@ impl Encoder {
 
     /// What people are told beside the conversation; other notices have no place.
     pub(super) fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        if event.origin.parent.is_none()
+            && let Some(name) = event.origin.agent.and_then(|agent| agent.name)
+        {
+            // It introduces a subagent, whose trajectory says the name.
+            out.hold(&mut self.kept, name.as_escaped());
+        }
         let own = self.is_own() && notice.name.is("system");
         // How far the program is says nothing of what was done.
         if !own && notice.topic == Topic::Status {
@@ -119,7 +125,7 @@ impl Encoder {
             out.lit("}");
         });
         self.all[at].steps[number].calls.push(written);
-        self.calls.insert(call.id.as_escaped().to_owned(), (at, number));
+        self.call_stands(call.id, at, number);
     }
 
     /// A result stands in the step of its call.
@@ -158,10 +164,8 @@ impl Encoder {
             }
             out.lit("\"content\":");
             message(&content, out);
-            if let Some(id) = subagent.filter(|_| !refers) {
-                out.lit(",\"subagent_trajectory_ref\":[{\"trajectory_id\":\"");
-                out.lit(&id);
-                out.lit("\"}]");
+            if let Some(id) = subagent.as_deref().filter(|_| !refers) {
+                out.bytes(&reference(id));
             }
             out.bytes(&fields);
             if !extra.is_empty() {
@@ -171,7 +175,12 @@ impl Encoder {
             }
             out.lit("}");
         });
-        self.all[at].steps[number].results.push(written);
+        let results = &mut self.all[at].steps[number].results;
+        results.push(written);
+        if subagent.is_none() && !refers {
+            let place = (at, number, results.len() - 1);
+            self.answers.insert(result.call.as_escaped().to_owned(), place);
+        }
     }
 
     pub(super) fn round_end(&mut self, event: &Event<'_>, end: &RoundEnd<'_>, out: &mut Out) {

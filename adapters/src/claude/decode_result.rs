@@ -129,16 +129,18 @@ const SUBTYPES: [&str; 5] = [
 /// What subtype, `is_error`, `terminal_reason` and `stop_reason` mean together (the table in docs/claude.md).
 fn kind(outcome: &Outcome<'_>, reason: Option<Str<'_>>) -> OutcomeKind {
     let reason = reason.map_or("", Str::as_escaped);
+    let refused = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Refusal);
     match outcome.word.map_or("", Str::as_escaped) {
         "error_max_turns" => OutcomeKind::Limit(Limit::Turns),
         "error_max_budget_usd" => OutcomeKind::Limit(Limit::Budget),
         "error_max_structured_output_retries" => OutcomeKind::Limit(Limit::Retries),
         "success" if outcome.is_error && reason == "prompt_too_long" => OutcomeKind::Limit(Limit::Tokens),
+        "success" if refused => OutcomeKind::Refused,
         "success" if outcome.is_error => OutcomeKind::Failed(Place::Model),
         "error_during_execution" if reason.starts_with("aborted") => OutcomeKind::Cancelled,
         _ if outcome.is_error && outcome.synthetic => OutcomeKind::Failed(Place::Protocol),
         _ if outcome.is_error => OutcomeKind::Failed(Place::Backend),
-        _ if outcome.stop.is_some_and(|stop| stop.kind == StopKind::Refusal) => OutcomeKind::Refused,
+        _ if refused => OutcomeKind::Refused,
         _ => OutcomeKind::Success,
     }
 }

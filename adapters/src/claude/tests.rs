@@ -255,3 +255,25 @@ fn sessions_of_one_file_may_begin_with_a_reply() {
     let rules: Vec<_> = checker.finish().0.into_iter().map(|finding| finding.rule).collect();
     assert!(!rules.contains(&crate::check::Rule::DuplicateCallId), "{rules:?}");
 }
+
+/// A turn that ends with a refusal is one, whether or not that counts as an error.
+#[test]
+fn a_refusal_is_read_back_as_one() {
+    let log = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"refusal":"I cannot."}]}
+"#;
+    let claude = crate::testing::kept(log, "openai:messages", "claude");
+    let events = crate::testing::kept(&claude, "claude", "agentglot");
+    assert!(events.contains("\"outcome\":\"refused\",\"is_error\":true"), "{claude}\n{events}");
+}
+
+/// The id of a reply goes over into the file of a session.
+#[test]
+fn a_reply_keeps_its_id_in_a_transcript() {
+    let log = r#"{"type":"system","subtype":"init","session_id":"s","model":"x","cwd":"/w","tools":[]}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"x","content":[{"type":"text","text":"a"}]},"session_id":"s"}
+{"type":"result","subtype":"success","is_error":false,"session_id":"s"}
+"#;
+    let (transcript, ledger) = crate::testing::traced(log, "claude", "claude:transcript");
+    assert!(transcript.contains("\"id\":\"m1\""), "{transcript}");
+    assert!(!ledger.contains("/message/id"), "{ledger}");
+}

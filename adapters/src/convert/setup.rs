@@ -64,13 +64,8 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     };
     let duties = Duties {
         live: false,
-        tools: native.then(|| {
-            Translate::new(from, to)
-                .with_cd(options.cd_in_commands)
-                .with_whole_calls(options.to.has_whole_calls())
-        }),
+        tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands).for_format(options.to)),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
-        unasked: !options.to.is_streaming(),
         repair: options.repair,
         gives_back: gives_back(options, source) && !collects,
         watch: identity,

@@ -165,3 +165,20 @@ fn a_document_says_the_last_answer() {
     dropped(5, "/message/content/0/text");
     assert!(!ledger.contains("\"line\":8,\"pointer\":\"/message/content/0/text\""), "{ledger}");
 }
+
+/// Sessions of one file count their calls each on its own.
+#[test]
+fn a_call_of_another_session_is_another_call() {
+    let session = |id: &str| {
+        format!(
+            "{{\"sessionId\":\"{id}\",\"projectHash\":\"0\",\"startTime\":\"2026-01-01T00:00:00.000Z\",\"lastUpdated\":\"2026-01-01T00:00:00.000Z\",\"kind\":\"main\"}}\n{{\"id\":\"m\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{{\"id\":\"c\",\"name\":\"glob\",\"args\":{{}},\"status\":\"success\",\"result\":[{{\"functionResponse\":{{\"id\":\"c\",\"name\":\"glob\",\"response\":{{\"output\":\"x\"}}}}}}]}}]}}\n"
+        )
+    };
+    let log = session("a") + &session("b") + &session("a");
+    let events = crate::testing::kept(&log, "gemini:chat", "agentglot");
+    assert_eq!(events.matches("\"event\":\"tool_result\"").count(), 3, "{events}");
+    // One that is opened once more is told once.
+    let log = session("a") + &session("a");
+    let events = crate::testing::kept(&log, "gemini:chat", "agentglot");
+    assert_eq!(events.matches("\"event\":\"tool_result\"").count(), 1, "{events}");
+}

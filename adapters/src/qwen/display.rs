@@ -12,8 +12,9 @@ use crate::tools::{FileChange, ToolOutput, output};
 
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so what a
 /// text alone tells (Tricode's changes and plans) is told in the RFC's kind; else it stays the text it is. `own`: the source is the RFC,
-/// whose displays stay as they are.
-pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, own: bool, out: &mut Out) {
+/// whose displays stay as they are. Whether what a subagent did is told in it.
+pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, own: bool, out: &mut Out) -> bool {
+    let mut tells_task = false;
     if let Some(Detail {
         shape: DetailShape::Qwen,
         raw,
@@ -24,9 +25,15 @@ pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, 
                 out.used(raw.as_str());
                 out.lit(open);
             }
-            _ => return out.unchecked(raw),
+            _ => {
+                out.unchecked(raw);
+                return false;
+            }
         }
-    } else if !write_rich(result, task, native, out) {
+    } else if is_task(result, task) {
+        write_task(result, result.of, task, out);
+        tells_task = true;
+    } else if !write_rich(result, native, out) {
         out.lit("{\"kind\":\"string\"");
     }
     out.lit(",\"text\":\"");
@@ -34,15 +41,16 @@ pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, 
         out.body(text);
     }
     out.lit("\"}");
+    tells_task
 }
 
-/// Writes a kind that says more than the text, if there is one, without its text and the brace that closes it.
-fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &mut Out) -> bool {
+fn is_task(result: &ToolResult<'_>, task: Option<&Task>) -> bool {
+    result.of.is_some_and(|call| call.kind == ToolKind::Subagent) || task.is_some_and(|task| !task.calls.is_empty())
+}
+
+/// Writes another kind that says more than the text, if there is one, without its text and the brace that closes it.
+fn write_rich(result: &ToolResult<'_>, native: bool, out: &mut Out) -> bool {
     let kind = result.of.map_or(ToolKind::Other, |call| call.kind);
-    if kind == ToolKind::Subagent || task.is_some_and(|task| !task.calls.is_empty()) {
-        write_task(result, result.of, task, out);
-        return true;
-    }
     let succeeded = result.status == ResultStatus::Success;
     let typed = native || result.detail.is_some();
     let named = |key: &str| result.of.is_some_and(|call| call.input.get(key).is_some());

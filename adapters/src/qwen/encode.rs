@@ -229,7 +229,7 @@ impl Encoder {
         }
         out.release(&mut self.turn.said);
         out.drop_held(&mut self.turn.told, "the turn says its tokens, this model call does not");
-        self.tasks.clear();
+        self.tasks.clear(out);
         self.turn = Turn::new(self.turn.number + 1);
     }
 

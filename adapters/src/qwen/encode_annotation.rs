@@ -87,7 +87,13 @@ impl Encoder {
         let of_display = self.own_fields(result.fields);
         self.begin_display(result.call, Str::trusted(status), of_display, out);
         out.lit(",\"result_display\":");
-        display::write(result, task.as_ref(), self.native_tools, self.own, out);
+        let tells_task = display::write(result, task.as_ref(), self.native_tools, self.own, out);
+        if let Some(mut task) = task {
+            match tells_task {
+                true => out.release(&mut task.kept),
+                false => out.drop_held(&mut task.kept, "the source's own display says what the subagent did"),
+            }
+        }
         timestamp(event, out);
         own::write(own::in_blocks(of_display).filter(not_session), out);
         self.close_annotation(out);

@@ -4,19 +4,22 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::{Block, BlockHead, Event, Kind, Piece, ResultStatus, ToolCall};
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, leaves};
 use crate::threads::Threads;
+use crate::trace::Kept;
 
 /// The subagents of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The subagents at work; the main thread is none of them.
     open: Threads<Task>,
+    /// For calls of subagents that call of the main thread which they are told with: there a subagent that works for one of them belongs.
+    above: BTreeMap<String, String>,
     /// Calls whose result has gone out while their subagent goes on in the background: what it does comes too late.
     done: VecDeque<String>,
 }
 
-/// One subagent.
+/// One subagent, with those that it called itself.
 #[derive(Debug, Default)]
 pub(super) struct Task {
     /// Its name, where its lines say it.
@@ -24,6 +27,8 @@ pub(super) struct Task {
     pub(super) calls: Vec<TaskCall>,
     /// The last call of each id.
     by_id: BTreeMap<String, usize>,
+    /// Where the source says them.
+    pub(super) kept: Kept,
 }
 
 /// A call that a subagent made.
@@ -34,6 +39,8 @@ pub(super) struct TaskCall {
     /// The arguments as JSON, or as the body of a string that holds it while they come in pieces.
     pub(super) input: String,
     pub(super) in_pieces: bool,
+    /// The call for which the subagent works that made it, and which block of its reply it is.
+    thread: String,
     block: u32,
     pub(super) status: Option<ResultStatus>,
     /// What came of it, as a string's body.
@@ -46,51 +53,52 @@ impl Tasks {
     /// Looks at what a subagent says.
     pub(super) fn watch(&mut self, event: &Event<'_>, out: &Out) {
         let Some(parent) = event.origin.parent else { return };
-        if self.done.iter().any(|done| done == parent.as_escaped()) {
+        let thread = parent.as_escaped();
+        let main = self.above.get(thread).map_or(thread, String::as_str).to_owned();
+        if self.done.contains(&main) {
             return;
         }
         match event.kind {
             Kind::Reply(reply) => {
                 for block in reply.blocks {
                     if let Block::Call(call) = block {
-                        self.task(event).call(call, out);
+                        self.above.insert(call.id.as_escaped().to_owned(), main.clone());
+                        self.task(&main, event).call(call, out);
                     }
                 }
             }
             Kind::BlockStart(start) => {
                 if let BlockHead::Call { id, name } = start.head {
-                    told([id, name].map(Str::as_escaped), out);
-                    let call = TaskCall {
+                    self.above.insert(id.as_escaped().to_owned(), main.clone());
+                    let task = self.task(&main, event);
+                    task.told([id, name].map(Str::as_escaped), out);
+                    task.add(TaskCall {
                         id: id.as_escaped().to_owned(),
                         name: name.as_escaped().to_owned(),
                         in_pieces: true,
+                        thread: thread.to_owned(),
                         block: start.index,
                         ..TaskCall::default()
-                    };
-                    self.task(event).add(call);
+                    });
                 }
             }
             Kind::Delta(delta) => {
-                if let Piece::Input(text) = delta.piece
-                    && let Some(call) = self
-                        .task(event)
-                        .calls
-                        .iter_mut()
-                        .rfind(|call| call.in_pieces && call.block == delta.index)
-                {
-                    told([text.as_escaped()], out);
+                let Piece::Input(text) = delta.piece else { return };
+                let task = self.task(&main, event);
+                let is_it = |call: &&mut TaskCall| call.in_pieces && call.block == delta.index && call.thread == thread;
+                if let Some(call) = task.calls.iter_mut().rfind(is_it) {
                     call.input.push_str(text.as_escaped());
+                    task.told([text.as_escaped()], out);
                 }
             }
             Kind::ToolResult(result) => {
-                if let Some(call) = self.task(event).known(result.call) {
-                    told([result.call.as_escaped()], out);
+                let task = self.task(&main, event);
+                if let Some(call) = task.known(result.call) {
                     call.status = Some(result.status);
                     call.text.clear();
-                    for text in result.content.texts() {
-                        told([text.as_escaped()], out);
-                        call.text.push_str(text.as_escaped());
-                    }
+                    result.content.texts().for_each(|text| call.text.push_str(text.as_escaped()));
+                    task.told([result.call.as_escaped()], out);
+                    result.content.texts().for_each(|text| task.told([text.as_escaped()], out));
                 }
             }
             _ => {}
@@ -100,6 +108,9 @@ impl Tasks {
     /// What the subagent of a call did; its result is about to go out.
     pub(super) fn take(&mut self, call: Str<'_>) -> Option<Task> {
         let task = self.open.end(call.as_escaped())?;
+        for call in &task.calls {
+            self.above.remove(&call.id);
+        }
         if self.done.len() == Self::MOST {
             self.done.pop_front();
         }
@@ -108,14 +119,18 @@ impl Tasks {
     }
 
     /// The turn is over.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, out: &Out) {
+        for task in self.open.all() {
+            out.drop_held(&mut task.kept, "what a subagent did is told with the result of its call, which has none");
+        }
         self.open.end_all();
+        self.above.clear();
         self.done.clear();
     }
 
-    fn task(&mut self, event: &Event<'_>) -> &mut Task {
-        let parent = event.origin.parent.unwrap_or_default();
-        let task = self.open.subagent(parent.as_escaped(), |_| Task::default());
+    /// What is told with a call of the main thread, of which an event is part.
+    fn task(&mut self, main: &str, event: &Event<'_>) -> &mut Task {
+        let task = self.open.subagent(main, |_| Task::default());
         if let Some(name) = event.origin.agent.and_then(|agent| agent.name).filter(|_| task.name.is_empty()) {
             name.as_escaped().clone_into(&mut task.name);
         }
@@ -134,7 +149,13 @@ impl Task {
     }
 
     fn call(&mut self, call: &ToolCall<'_>, out: &Out) {
-        told([call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()], out);
+        self.told([call.id.as_escaped()], out);
+        // Name and arguments may be the target's own.
+        out.hold_unsaid(&mut self.kept, call.name.as_escaped());
+        match out.holds(call.input.as_str()) {
+            true => out.hold(&mut self.kept, call.input.as_str()),
+            false => leaves(call.input).iter().for_each(|part| out.hold_unsaid(&mut self.kept, part.as_str())),
+        }
         if self.known(call.id).is_none() {
             self.add(TaskCall {
                 id: call.id.as_escaped().to_owned(),
@@ -146,10 +167,10 @@ impl Task {
         call.input.as_str().clone_into(&mut known.input);
         known.in_pieces = false;
     }
-}
 
-/// Tells the ledger that parts of the line go over later.
-fn told<const N: usize>(parts: [&str; N], out: &Out) {
-    parts.iter().for_each(|part| out.used(part));
-    out.carried();
+    /// Parts of the line go over later.
+    fn told<const N: usize>(&mut self, parts: [&str; N], out: &Out) {
+        parts.iter().for_each(|part| out.hold(&mut self.kept, part));
+        out.carried();
+    }
 }

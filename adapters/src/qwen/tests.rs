@@ -1,4 +1,5 @@
 use crate::convert::{Converter, Options};
+use crate::testing::traced;
 
 /// Some servers write an empty reason in place of none: a reply that has no other is cut off.
 #[test]
@@ -33,4 +34,68 @@ fn an_empty_finish_reason_is_none_behind_others_too() {
     converter.finish(&mut out);
     let out = String::from_utf8(out).unwrap();
     assert!(out.contains("half") && !out.contains(r#""stop_reason":"""#), "{out}");
+}
+
+/// A reply of Claude Code that calls a tool, in the main thread or by the subagent of a call.
+fn calls(id: &str, name: &str, input: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m-{id}\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":{input}}}],\"usage\":{{\"input_tokens\":711,\"output_tokens\":7}}}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
+    )
+}
+
+fn result(id: &str, text: &str, by: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"{text}\"}}]}},\"parent_tool_use_id\":{by},\"session_id\":\"s\"}}\n"
+    )
+}
+
+const INIT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"x\",\"cwd\":\"/w\",\"tools\":[]}\n";
+const DONE: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"\",\"session_id\":\"s\"}\n";
+
+/// What a subagent's own subagents call is told with the call of the main thread. Its tokens have no place.
+#[test]
+fn subagents_of_subagents_are_told_with_the_call_of_the_main_thread() {
+    let task = r#"{"description":"d","prompt":"p","subagent_type":"g"}"#;
+    let log = [
+        INIT,
+        &calls("t1", "Task", task, "null"),
+        &calls("t2", "Task", task, "\"t1\""),
+        &calls("t3", "Bash", r#"{"command":"deep"}"#, "\"t2\""),
+        &result("t3", "down here", "\"t2\""),
+        &result("t2", "came up", "\"t1\""),
+        &result("t1", "all done", "null"),
+        DONE,
+    ]
+    .concat();
+    for to in ["qwen", "qwen:stream-chunk-json"] {
+        let (out, ledger) = traced(&log, "claude", to);
+        for told in ["deep", "down here", "came up"] {
+            assert_eq!(out.matches(told).count(), 1, "{to} {told}\n{out}");
+        }
+        let dropped = |pointer: &str| ledger.lines().any(|line| line.contains(pointer) && line.contains("\"dropped\""));
+        assert!(dropped("\"line\":3,") && dropped("/message/usage"), "{ledger}");
+        assert!(!dropped("/message/content"), "{ledger}");
+    }
+}
+
+/// The turn is over before the call of a subagent has its result.
+#[test]
+fn what_a_subagent_did_is_dropped_where_its_call_has_no_result() {
+    let log = [
+        INIT,
+        &calls("t1", "Task", r#"{"description":"d","prompt":"p","subagent_type":"g"}"#, "null"),
+        &calls("t2", "frob", r#"{"at":"unheard"}"#, "\"t1\""),
+        DONE,
+    ]
+    .concat();
+    let (out, ledger) = traced(&log, "claude", "qwen");
+    assert!(!out.contains("unheard"), "{out}");
+    let told = ledger
+        .lines()
+        .filter(|line| line.contains("\"line\":3,") && line.contains("/message/content"));
+    assert!(
+        told.clone().any(|line| line.contains("/input") && line.contains("\"dropped\"")),
+        "{ledger}"
+    );
+    assert!(!ledger.contains("in pieces"), "{ledger}");
 }

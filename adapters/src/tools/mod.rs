@@ -26,7 +26,7 @@ use bumpalo::Bump;
 /// The memory that a translated call lives in.
 pub use bumpalo::Bump as Arena;
 
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Format, Layout};
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
 use args::{Args, NotebookEdit, Read, Todo, TodoStatus};
@@ -45,6 +45,10 @@ pub struct Translate {
     pub to: Dialect,
     cd: bool,
     whole: bool,
+    /// The target is what a program keeps of a session.
+    store: bool,
+    /// A line may ask.
+    asks: bool,
     /// The working folder, as the body of a JSON string; empty while it is not known.
     folder: String,
     /// A path was meant from there.
@@ -61,6 +65,8 @@ impl Translate {
             to,
             cd: false,
             whole: false,
+            store: false,
+            asks: true,
             folder: String::new(),
             from_folder: Cell::new(false),
             list: Vec::new(),
@@ -73,10 +79,20 @@ impl Translate {
         Self { cd, ..self }
     }
 
-    /// The calls are for a format that says all that they ask for ([`Format::has_whole_calls`](crate::codec::Format)).
+    /// The calls are for this format, which may say all that they ask for ([`Format::has_whole_calls`]), or only what was said and done.
     #[must_use]
-    pub(crate) fn with_whole_calls(self, whole: bool) -> Self {
-        Self { whole, ..self }
+    pub(crate) fn for_format(self, format: Format) -> Self {
+        Self {
+            whole: format.has_whole_calls(),
+            store: format.is_store(),
+            asks: !format.is_store() && format.mode.layout != Layout::Document,
+            ..self
+        }
+    }
+
+    /// Whether the target has a line that asks whether a call may run.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks && self.to.conduct().can_ask()
     }
 
     /// The session works in this folder: relative paths are meant from there.
@@ -212,7 +228,7 @@ impl Translate {
     pub fn list<'a>(&self, tools: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
         let (from, to) = self.ends()?;
         // No program keeps it.
-        let listed = to.listed.filter(|_| !self.whole)?;
+        let listed = to.listed.filter(|_| !self.store)?;
         let mut list = String::with_capacity(2 * tools.as_str().len());
         list.push('[');
         let mut changed = false;
@@ -248,7 +264,7 @@ impl Translate {
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
     /// `None` when nothing changes.
     pub(crate) fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump, out: &Out) -> Option<Raw<'a>> {
-        self.ends().filter(|_| self.to.vendor().logs.lists_denials)?;
+        self.ends().filter(|_| !self.store && self.to.vendor().logs.lists_denials)?;
         let mut list = String::from("[");
         let mut changed = false;
         for denial in denials.elements() {

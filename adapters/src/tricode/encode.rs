@@ -338,6 +338,10 @@ impl Encoder {
             line => {
                 if let Some((line, _)) = line {
                     out.bytes(line);
+                } else if let Some(call) = result.of {
+                    // A run's results are those of its own calls.
+                    lines::tool_call(call.name, call.input, out);
+                    out.note(Fate::Invented, "", "a result of an earlier run's call: that is told again");
                 }
                 lines::tool_result(shown, out);
             }

@@ -19,6 +19,8 @@ use crate::trace::Kept;
 pub struct Decoder {
     kept: Reading,
     seen: Seen,
+    /// The session of the last header.
+    opened: String,
     /// The reply that goes on, by its id.
     round: Option<u64>,
     /// Results of subagents: what a subagent says stands in a file of its own, and comes before what came of it.
@@ -122,6 +124,12 @@ impl Decoder {
         if self.kept.is_main() {
             let id = members.text("sessionId", cx);
             origin.session = self.kept.session(id, true, cx);
+            let opened = id.map_or("", Str::as_escaped);
+            if opened != self.opened {
+                // Another session may have the same ids.
+                self.seen = Seen::default();
+                opened.clone_into(&mut self.opened);
+            }
         }
         self.seen.reopened();
         let messages = members.get("messages");

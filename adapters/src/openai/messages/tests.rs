@@ -280,3 +280,15 @@ fn two_messages_of_the_user_are_prompts_of_one_turn() {
         assert_eq!(crate::testing::converted(&there, to, "openai:messages"), LOG, "by way of {to}");
     }
 }
+
+/// An image whose data stand in its address is told of once, however the target says it.
+#[test]
+fn an_image_has_one_entry() {
+    let log = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"Look."},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]},{"role":"assistant","content":"Blue."}]}
+"#;
+    for to in ["codex:rollout", "opencode:export", "atif", "claude"] {
+        let ledger = traced(log, "openai:messages", to).1;
+        let told = ledger.lines().filter(|line| line.contains("/image_url/url\"")).count();
+        assert!(told <= 1, "{to}\n{ledger}");
+    }
+}

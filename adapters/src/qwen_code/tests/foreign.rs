@@ -2,7 +2,7 @@
 
 use crate::convert::Options;
 use crate::event::{Outcome, OutcomeKind, Place};
-use crate::testing::{converted, format, with};
+use crate::testing::{converted, format, traced, with};
 
 /// Several lines may come of one, also where something stands between them; and a reply's id may come again.
 #[test]
@@ -73,4 +73,34 @@ fn a_made_up_outcome_is_read_back_as_it_was() {
         };
         assert!(read.contains(&format!(r#""outcome":"{}""#, said.as_str())), "{kind:?}: {written}{read}");
     }
+}
+
+/// A call that is made up for a result has a line of its own.
+#[test]
+fn a_call_that_is_made_up_has_another_id_than_its_result() {
+    let log = "{\"type\":\"system\",\"subtype\":\"init\",\"uuid\":\"s\",\"session_id\":\"s\",\"cwd\":\"/w\",\"tools\":[],\"model\":\"m\"}
+{\"type\":\"user\",\"uuid\":\"u1\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"is_error\":false,\"content\":\"x\"}]}}
+";
+    let document = converted(log, "qwen-code", "qwen-code:json");
+    assert!(
+        document.contains("\"tool_use\"") && document.matches("\"uuid\":\"u1\"").count() == 1,
+        "{document}"
+    );
+}
+
+/// A file of a session has no line for what was asked, and none for what was refused.
+#[test]
+fn questions_have_no_place_in_a_chat_file() {
+    let log = r#"{"type":"system","subtype":"init","session_id":"s","model":"x","cwd":"/w","tools":[]}
+{"type":"assistant","message":{"id":"m","role":"assistant","model":"x","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]},"parent_tool_use_id":null,"session_id":"s"}
+{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls -a"},"tool_use_id":"t"}}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]},"parent_tool_use_id":null,"session_id":"s"}
+{"type":"result","subtype":"success","is_error":false,"session_id":"s","permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"ls -a"}}]}
+"#;
+    let (chat, ledger) = traced(log, "claude", "qwen-code:chat");
+    assert!(!chat.contains("ls -a"), "{chat}");
+    for line in ["3,\"pointer\":\"\",\"fate\":\"dropped\"", "5,\"pointer\":\"\",\"fate\":\"dropped\""] {
+        assert!(ledger.contains(&format!("\"line\":{line}")), "{ledger}");
+    }
+    assert!(!ledger.contains("/request/tool_name"), "{ledger}");
 }
