@@ -177,6 +177,7 @@ fn a_call_of_another_session_is_another_call() {
     let log = session("a") + &session("b") + &session("a");
     let events = crate::testing::kept(&log, "gemini:chat", "agentglot");
     assert_eq!(events.matches("\"event\":\"tool_result\"").count(), 3, "{events}");
+    assert_eq!(events.matches("\"event\":\"session\",\"session\":\"b\"").count(), 1, "{events}");
     // One that is opened once more is told once.
     let log = session("a") + &session("a");
     let events = crate::testing::kept(&log, "gemini:chat", "agentglot");

@@ -69,6 +69,11 @@ impl Reading {
         self.known(cx)
     }
 
+    /// Lines that do not name their session are of this one from here on.
+    pub(crate) fn goes_on_in(&mut self, id: Str<'_>) {
+        id.as_escaped().clone_into(&mut self.session);
+    }
+
     /// The session, for lines that do not name it.
     pub(crate) fn known<'a>(&self, cx: &Cx<'a>) -> Option<Str<'a>> {
         (!self.session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.session)))

@@ -124,11 +124,11 @@ impl Decoder {
         if self.kept.is_main() {
             let id = members.text("sessionId", cx);
             origin.session = self.kept.session(id, true, cx);
-            let opened = id.map_or("", Str::as_escaped);
-            if opened != self.opened {
+            if let Some(id) = id.filter(|id| id.as_escaped() != self.opened) {
                 // Another session may have the same ids.
                 self.seen = Seen::default();
-                opened.clone_into(&mut self.opened);
+                self.kept.goes_on_in(id);
+                id.as_escaped().clone_into(&mut self.opened);
             }
         }
         self.seen.reopened();
