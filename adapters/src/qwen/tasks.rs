@@ -170,7 +170,7 @@ impl Task {
 
     /// Parts of the line go over later.
     fn told<const N: usize>(&mut self, parts: [&str; N], out: &Out) {
-        parts.iter().for_each(|part| out.hold(&mut self.kept, part));
+        parts.iter().for_each(|part| out.hold_unsaid(&mut self.kept, part));
         out.carried();
     }
 }
