@@ -65,6 +65,44 @@ def test_arguments_that_make_no_sense(tmp_path, log):
             call(b'{"what":"is this"}\n' * 300)
 
 
+def test_messages_name_the_keywords(log):
+    for call, keyword in (
+        (lambda: agentglot.convert(b'{"what":"is this"}\n' * 300, to="cursor"), "name it with from_ "),
+        (lambda: list(agentglot.events(b'{"what":"is this"}\n' * 300)), "name it with from_ "),
+        (lambda: agentglot.convert(log, to="cursor", tools="own"), "'tools'"),
+        (lambda: agentglot.convert(log, to="cursor", max_line="much"), "'max_line'"),
+        (lambda: agentglot.check(log, level="bad"), "'level'"),
+        (lambda: agentglot.stats(log, by="moon"), "'by'"),
+        (lambda: agentglot.convert(log, to="cursor", prompts=["one"] * 9), "given with prompts"),
+    ):
+        with pytest.raises(agentglot.AgentglotError) as raised:
+            call()
+        assert keyword in str(raised.value) and "--" not in str(raised.value)
+
+
+def test_one_text_is_no_sequence_of_texts(log, tmp_path):
+    with pytest.raises(TypeError, match="prompts is a sequence"):
+        agentglot.convert(log, to="cursor", prompts="one")
+    with pytest.raises(TypeError, match="include is a sequence"):
+        agentglot.convert_files([log], to="cursor", output=tmp_path, include="*.jsonl")
+
+
+def test_asynchronous_logs_are_sent_to_where_they_are_read():
+    async def log():
+        yield GOOD
+
+    class Stream:
+        async def read(self, size):
+            return GOOD
+
+    for src in (log, Stream):
+        for read in (agentglot.sessions, agentglot.detect, lambda src: list(agentglot.events(src)), lambda src: agentglot.convert(src, to="cursor")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(TypeError, match="aevents and aconvert"):
+                    read(src())
+
+
 def test_a_generator_that_raises_in_the_middle():
     def log():
         yield GOOD
@@ -93,7 +131,7 @@ def test_a_panic_is_an_exception():
 
 def test_others_run_while_rust_works(tmp_path):
     log = tmp_path / "log.jsonl"
-    log.write_bytes((GOOD * 20 + END) * 1000)
+    log.write_bytes((GOOD * 20 + END) * 10000)
     done = threading.Event()
     steps = 0
     worker = threading.Thread(target=lambda: (agentglot.convert(log, to="claude", from_="cursor"), done.set()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Sequence, Tuple
 
+from ._options import in_keywords
+
 
 @dataclass(frozen=True)
 class Damage:
@@ -37,7 +39,7 @@ class AgentglotError(Exception):
     """The byte within the line, counted from 1."""
 
     def __init__(self, message: str, *, file: Optional[str] = None, line: Optional[int] = None, byte: Optional[int] = None) -> None:
-        super().__init__(message)
+        super().__init__(in_keywords(message))
         self.file = file
         self.line = line
         self.byte = byte

@@ -10,6 +10,8 @@ Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes],
 
 PIECE = 1 << 18
 
+_ASYNCHRONOUS = "an asynchronous stream or iterable is read with aevents and aconvert"
+
 
 def told_apart(src: Source) -> Tuple[str, Optional[str], Optional[bytes], Optional[Iterator[bytes]]]:
     """What the log is called, and it itself as a path, as bytes or as pieces."""
@@ -37,11 +39,16 @@ def _bytes(piece: Any) -> bytes:
         return bytes(piece)
     if isinstance(piece, str):
         raise TypeError("a log is bytes: open it in binary mode")
+    if hasattr(piece, "__await__"):
+        getattr(piece, "close", lambda: None)()
+        raise TypeError(_ASYNCHRONOUS)
     raise TypeError(f"a log is a path, bytes, a binary file or an iterable of bytes, and this gives {type(piece).__name__}")
 
 
 def pieces(src: Any) -> Iterator[bytes]:
     """The pieces of a file object or an iterable."""
+    if isinstance(src, AsyncIterable):
+        raise TypeError(_ASYNCHRONOUS)
     # What is there is read at once, where the file can tell: it may be a pipe that lives.
     read = getattr(src, "read1", None) or getattr(src, "read", None)
     if read is not None:
