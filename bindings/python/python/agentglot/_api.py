@@ -27,7 +27,7 @@ from typing import (
 from . import _native
 from ._errors import AgentglotError, Damage, DamagedError, UnclearError, UsageError
 from ._options import Options, conversion, files, words
-from ._source import Source, apieces, told_apart, whole
+from ._source import Source, a_file, apieces, to_bytes, told_apart, whole
 from .model import Event
 
 if TYPE_CHECKING:
@@ -85,15 +85,17 @@ def convert(
     if parts is not None:
         memory = b"".join(parts)
     if path is not None:
-        # What the system says of a file is an exception of its own.
-        os.stat(path)
+        a_file(path)
         args += files([path])
     output, report, _ = _native.convert(args, name, memory)
     log = json.loads(report)["logs"][0]
     if log["error"] and not log["damage"]:
         raise _failed(log)
+    # Damage has the output of everything else, and goes before what ended the reading.
     told.tell({"file": log["log"], **damage} for damage in log["damage"])
     told.end(output)
+    if log["error"]:
+        raise _failed(log)
     return output
 
 
@@ -179,7 +181,7 @@ class Conversion:
 
 
 def convert_files(
-    paths: Iterable[Union[str, "os.PathLike[str]"]],
+    paths: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
     *,
     to: str,
     output: Union[str, "os.PathLike[str]"],
@@ -194,7 +196,9 @@ def convert_files(
     input is never overwritten. ``ledger`` is a file for everything that was not carried over unchanged, ``include`` are patterns of names
     that are logs in folders, ``jobs`` is how many are converted at a time (one for each processor without it).
     """
-    return _convert_files(paths, to, os.path.join(os.fspath(output), ""), ledger, include, jobs, cast("Dict[str, Any]", options))
+    # A text can be gone through too: each of its letters would be a path.
+    logs = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return _convert_files(logs, to, os.path.join(os.fspath(output), ""), ledger, include, jobs, cast("Dict[str, Any]", options))
 
 
 def convert_file(
@@ -212,12 +216,15 @@ def convert_file(
     Damage is treated as by :func:`convert`: when :class:`DamagedError` is raised, everything else has been written.
     """
     told = _Told(on_damage)
-    os.stat(path)
+    a_file(path)
     (done,) = _convert_files([path], to, os.fspath(output), ledger, (), jobs, cast("Dict[str, Any]", options))
+    failed = _failed({"log": done.log, "from": done.from_, "error": done.error or ""})
     if done.error and not done.damage:
-        raise _failed({"log": done.log, "from": done.from_, "error": done.error})
+        raise failed
     told.tell(vars(damage) for damage in done.damage)
     told.end()
+    if done.error:
+        raise failed
     return done
 
 
@@ -271,7 +278,7 @@ class Converter:
         """Takes the next piece of the log and gives what it makes."""
         if self._over:
             raise ValueError("the conversion is over")
-        return self._given(self._native.feed(piece))
+        return self._given(self._native.feed(to_bytes(piece)))
 
     def finish(self) -> bytes:
         """The log is over: gives what was still held. A second call gives nothing."""
@@ -481,6 +488,8 @@ def stats(
     text, status = _native.stats([*args, *(files(paths) if paths else [])], name, memory)
     if status == 2 and len(paths) <= 1:
         detect(memory if memory is not None else paths[0])
+    if status == 3:
+        raise OSError(f"{paths[0] if len(paths) == 1 else 'a log'}: cannot be read")
     return cast("Dict[str, Any]", json.loads(text))
 
 

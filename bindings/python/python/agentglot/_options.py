@@ -60,6 +60,7 @@ _VALUES = {
 _LISTS = {"prompts": "--prompt", "include": "--include"}
 
 _KEYWORDS = {option: keyword for table in (_FLAGS, _VALUES, _LISTS) for keyword, option in table.items()}
+_KEYWORDS.update({"--dialect": "from_", "-o": "output"})
 _NAMED = re.compile(rf"(?<![\w/.-])({'|'.join(sorted(_KEYWORDS, key=len, reverse=True))})(?![\w/.-])(?: <[A-Z_]+>)?")
 
 
@@ -67,6 +68,8 @@ def words(**options: Any) -> List[str]:
     """Options as words of the command line."""
     args: List[str] = []
     for name, value in options.items():
+        if value is None:
+            continue
         if name in _FLAGS:
             args += [_FLAGS[name]] if value else []
         elif name in _LISTS:
@@ -74,7 +77,7 @@ def words(**options: Any) -> List[str]:
             if isinstance(value, (str, bytes)):
                 raise TypeError(f"{name} is a sequence of texts, and this is a single one")
             args += [f"{_LISTS[name]}={each}" for each in value]
-        elif value is not None:
+        else:
             args += [f"{_VALUES[name]}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]
     return args
 
