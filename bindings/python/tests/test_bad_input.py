@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import io
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -40,6 +41,20 @@ def test_damage_is_told_with_its_place_and_everything_else_converted():
         for piece in agentglot.convert_stream(iter((GOOD, log)), to="tricode", from_="cursor"):
             given.append(piece)
     assert given
+
+
+def test_errors_go_from_process_to_process(tmp_path):
+    for call, members in (
+        (lambda: agentglot.convert(GOOD + b"{\n", to="tricode", from_="cursor"), ("file", "line", "byte", "damage", "output")),
+        (lambda: agentglot.convert(b'{"what":"is this"}\n', to="tricode"), ("file", "candidates")),
+        (lambda: agentglot.convert(GOOD, to="nobody"), ("file",)),
+    ):
+        with pytest.raises(agentglot.AgentglotError) as raised:
+            call()
+        error = raised.value
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
+        assert all(getattr(again, member) == getattr(error, member) for member in members)
 
 
 def test_arguments_that_make_no_sense(tmp_path, log):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple, Type
 
 from ._options import in_keywords
 
@@ -74,6 +74,10 @@ class DamagedError(AgentglotError, ValueError):
         super().__init__(f"{first}{more}", file=first.file, line=first.line, byte=first.byte)
         self.damage = tuple(damage)
         self.output = output
+
+    def __reduce__(self) -> Tuple[Type[DamagedError], Tuple[Tuple[Damage, ...], Optional[bytes]]]:
+        # It goes from process to process, and is not made of its message.
+        return type(self), (self.damage, self.output)
 
 
 class InternalError(AgentglotError, RuntimeError):
