@@ -142,7 +142,7 @@ pub(crate) fn tokens(usage: &Usage) -> Tokens {
         input: input.and_then(number),
         cache_read: usage.cache_read.and_then(number),
         cache_write: usage.cache_write.and_then(number),
-        output: usage.output.and_then(number),
+        output: usage.written_tokens().and_then(number),
         total: usage.total.and_then(number),
         scope: Some(usage.scope.as_str().to_owned()),
         derived: Some(usage.provenance == events::Provenance::Derived),

@@ -86,7 +86,7 @@ row! {
         cache_read: i64,
         /// tokens written to the prompt cache
         cache_write: i64,
-        /// tokens that the model wrote
+        /// tokens that the model wrote, those that it thought with too
         output: i64,
         /// the source's own total
         total: i64,

@@ -101,6 +101,27 @@ fn numbers(batches: &[RecordBatch], column: &str) -> Vec<Option<i64>> {
         .collect()
 }
 
+/// Some sources count what was thought beside what was written.
+#[test]
+fn what_was_thought_is_among_what_was_written() {
+    for golden in goldens()
+        .iter()
+        .filter(|golden| golden.name.starts_with("gemini/chat_") && !golden.hostile)
+    {
+        let turns = turns(golden.bytes.as_slice(), golden.format).map(|turn| turn.expect("it is not damaged"));
+        let wanted: Vec<Option<i64>> = turns.map(|turn| i64::try_from(turn.usage.as_ref()?.written_tokens()?).ok()).collect();
+        let found: Vec<Option<i64>> = batches(golden, Table::Turns)
+            .iter()
+            .flat_map(|batch| {
+                let usage = batch.column_by_name("usage").expect("turns have it").as_struct().clone();
+                let output = usage.column_by_name("output").expect("a usage has it").as_primitive::<Int64Type>();
+                output.iter().collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(found, wanted, "{}", golden.name);
+    }
+}
+
 #[test]
 fn a_table_of_events_gives_back_what_the_log_would_have_given() {
     let targets: Vec<Format> = Format::all()

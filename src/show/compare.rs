@@ -170,7 +170,7 @@ impl Page for Kept {
                     let _ = write!(line, "  {}", duration(ms));
                 }
                 if let Some(usage) = ended.usage {
-                    let (input, output) = (usage.prompt_tokens(), usage.output);
+                    let (input, output) = (usage.prompt_tokens(), usage.written_tokens());
                     if is_known(usage) {
                         add(&mut self.figures.input, input);
                         add(&mut self.figures.output, output);

@@ -5,6 +5,7 @@ use std::path::Path;
 use agentglot_adapters::Source;
 
 use crate::io::Joined;
+use crate::stats::{By, Counter, Form, Prices, written};
 
 use super::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Page, Pick, TextPage, show};
 
@@ -106,6 +107,27 @@ fn recordings_read_well() {
         }
     }
     assert!(wrong.is_empty(), "views changed (BLESS=1 writes them):\n{}", wrong.join("\n"));
+}
+
+/// Some sources count what was thought beside what was written.
+#[test]
+fn tokens_are_those_that_are_counted() {
+    for name in [
+        "gemini/chat_parallel.jsonl",
+        "gemini/chat_think.jsonl",
+        "gemini/chat_maxtok.out.jsonl",
+        "codex/rollout_mcp.jsonl",
+    ] {
+        let log = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)).unwrap();
+        let mut counter = Counter::new(By::Session, true, Prices::none());
+        counter.log(Joined::alone(&*log, Source::Auto, "log"), "log").unwrap();
+        let counted = written(&counter, Form::Json, None);
+        let total = &serde_json::from_str::<serde_json::Value>(&counted).unwrap()["total"];
+        let json = shown(&log, &Pick::default(), |out| Box::new(JsonPage::new(out)));
+        let rows = json.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let shown: u64 = rows.filter_map(|row| row["output_tokens"].as_u64()).sum();
+        assert_eq!(Some(shown), total["output"].as_u64(), "{name}");
+    }
 }
 
 /// Whatever a turn is made of, what was shown of it is not held.

@@ -73,7 +73,7 @@ pub(crate) fn tokens(usage: &Usage) -> Option<String> {
             let _ = write!(text, " ({} cached)", number(cached));
         }
     }
-    if let Some(output) = usage.output {
+    if let Some(output) = usage.written_tokens() {
         let comma = if text.is_empty() { "" } else { ", " };
         let _ = write!(text, "{comma}{} out", number(output));
     }

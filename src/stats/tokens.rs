@@ -30,14 +30,8 @@ impl Tokens {
         let input = usage.input.unwrap_or(0);
         let in_details = |details: &str, name: &str| usage.raw.as_ref()?.get(details)?.get(name)?.to_u64();
         let at_top = |name: &str| usage.raw.as_ref()?.get(name)?.to_u64();
-        let output = usage.output.unwrap_or(0);
-        let sent = if usage.inclusive {
-            input
-        } else {
-            input.saturating_add(cache_read).saturating_add(cache_write)
-        };
-        // Some count what was thought in the total alone.
-        let beside = at_top("thoughts").unwrap_or_else(|| usage.total.unwrap_or(0).saturating_sub(sent.saturating_add(output)));
+        let output = usage.written_tokens().unwrap_or(0);
+        let beside = output.saturating_sub(usage.output.unwrap_or(0));
         Self {
             input: if usage.inclusive {
                 input.saturating_sub(cache_read).saturating_sub(cache_write)
@@ -46,7 +40,7 @@ impl Tokens {
             },
             cache_read,
             cache_write,
-            output: output.saturating_add(beside),
+            output,
             reasoning: at_top("reasoning_output_tokens")
                 .or_else(|| in_details("completion_tokens_details", "reasoning_tokens"))
                 .unwrap_or(beside),

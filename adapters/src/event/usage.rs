@@ -204,6 +204,14 @@ impl<'a> Usage<'a> {
         Some(input.saturating_sub(cache(self.cache_read)).saturating_sub(cache(self.cache_write)))
     }
 
+    /// Tokens that the model wrote, what it thought with counted in. Some sources count that beside the output, or in the total alone.
+    pub fn written_tokens(&self) -> Option<u64> {
+        let output = self.output?.value;
+        let said = self.raw.and_then(|raw| raw.get("thoughts")?.u64());
+        let beside = said.or_else(|| self.total?.value.checked_sub(self.prompt_tokens()?.saturating_add(output)));
+        Some(output.saturating_add(beside.unwrap_or(0)))
+    }
+
     /// The slices of the source line that its numbers stand in.
     pub fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         [self.input, self.output, self.cache_read, self.cache_write, self.total]
@@ -258,6 +266,28 @@ impl<'a> Usage<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_thought_was_written() {
+        let written = |output, total, raw: Option<&'static str>| {
+            let usage = Usage {
+                input: Some(Count::derived(100)),
+                output,
+                cache_read: Some(Count::derived(30)),
+                total,
+                inclusive: true,
+                raw: raw.map(Raw::trusted),
+                ..Usage::default()
+            };
+            usage.written_tokens()
+        };
+        let count = |value| Some(Count::derived(value));
+        assert_eq!(written(count(20), None, None), Some(20));
+        assert_eq!(written(count(20), count(125), None), Some(25));
+        assert_eq!(written(count(20), count(40), None), Some(20), "a total that counts less");
+        assert_eq!(written(count(20), count(135), Some(r#"{"thoughts":5,"tool":10}"#)), Some(25));
+        assert_eq!(written(None, count(125), None), None);
+    }
 
     #[test]
     fn a_turn_is_what_the_session_has_grown_by() {

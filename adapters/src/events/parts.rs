@@ -362,6 +362,12 @@ impl Usage {
         use super::mirror::Mirror;
         self.borrow(&bumpalo::Bump::new()).prompt_tokens()
     }
+
+    /// Tokens that the model wrote, what it thought with counted in, whatever the source counts as `output`.
+    pub fn written_tokens(&self) -> Option<u64> {
+        use super::mirror::Mirror;
+        self.borrow(&bumpalo::Bump::new()).written_tokens()
+    }
 }
 
 impl Prompt {

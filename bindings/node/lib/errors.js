@@ -1,10 +1,11 @@
 'use strict';
 
 const { getSystemErrorName } = require('node:util');
+const { inOptions } = require('./options.js');
 
 class AgentglotError extends Error {
   constructor(message, about = {}) {
-    super(message);
+    super(inOptions(message));
     this.file = about.file;
     this.line = about.line;
     this.byte = about.byte;

@@ -134,7 +134,7 @@ export function convertFile(
 /** Converts files, and folders of them, into the folder `output`, and tells what came of each. A bad log does not stop the others: its `error`
  * or `damage` says what is wrong. `include` are patterns of names that are logs in folders. */
 export function convertFiles(
-  paths: Iterable<string | URL>,
+  paths: string | URL | Iterable<string | URL>,
   options: Options & { output: string | URL; ledger?: string; include?: readonly string[]; jobs?: number },
 ): Promise<Conversion[]>;
 

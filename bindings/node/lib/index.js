@@ -7,38 +7,13 @@ const { isMainThread } = require('node:worker_threads');
 const { version } = require('../package.json');
 const { AgentglotError, DamagedError, InternalError, Told, UnclearError, UsageError, checked } = require('./errors.js');
 const { folder } = require('./native.js');
-const { bytes, path, toldApart, whole } = require('./source.js');
+const { conversion, only, words } = require('./options.js');
+const { aFile, bytes, path, toldApart, whole } = require('./source.js');
 
 const native = require(join(folder(), 'agentglot.node'));
 
 // The end of the process waits for threads that are at work; they give up.
 if (isMainThread) process.on('exit', native.close);
-
-const FLAGS = {
-  partial: '--include-partial-messages',
-  strict: '--strict',
-  repair: '--repair',
-  validate: '--validate',
-  oldText: '--old-text',
-  cdInCommands: '--cd-in-commands',
-  allMessages: '--all-messages',
-};
-const VALUES = { from: '--from', tools: '--tools', maxLine: '--max-line', jobs: '--jobs', ledger: '--ledger' };
-
-/** Options as words of the command line. */
-function words(to, options) {
-  if (typeof to !== 'string') throw new TypeError('to names a dialect or one of its formats');
-  const args = [`--to=${to}`];
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || value === null) continue;
-    if (name in FLAGS) args.push(...(value ? [FLAGS[name]] : []));
-    else if (name in VALUES) args.push(`${VALUES[name]}=${value}`);
-    else if (name === 'prompts') args.push(...value.map((prompt) => `--prompt=${prompt}`));
-    else if (name === 'include') args.push(...value.map((pattern) => `--include=${pattern}`));
-    else throw new TypeError(`there is no option ${JSON.stringify(name)}`);
-  }
-  return args;
-}
 
 const lines = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
@@ -53,26 +28,29 @@ const damageOf = (log) => log.damage.map((damage) => ({ file: log.log, ...damage
 
 async function convert(src, { to, onDamage, ...options } = {}) {
   const told = new Told(onDamage);
-  const args = words(to, options);
+  const args = conversion(to, options);
   const log = await whole(src);
   if (log.path !== undefined) {
-    await stat(log.path);
+    await aFile(log.path);
     args.push('--', log.path);
   }
   const { bytes, text } = checked(await native.convert(args, log.name, log.memory));
   const [done] = JSON.parse(text).logs;
-  if (done.error && done.damage.length === 0) throw failed(done);
+  // Damage has the output of everything else, and goes before what ended the reading.
   told.tell(damageOf(done), bytes);
+  if (done.error) throw failed(done);
   return bytes;
 }
 
 async function convertFiles(paths, { to, output, ...options } = {}) {
   if (typeof output !== 'string' && !(output instanceof URL)) throw new TypeError('output names a folder');
-  return converted([...paths], to, join(path(output), sep), options);
+  // A text can be gone through too: each of its letters would be a path.
+  const logs = typeof paths === 'string' || paths instanceof URL ? [paths] : [...paths];
+  return converted(logs, to, join(path(output), sep), options);
 }
 
 async function converted(paths, to, output, options) {
-  const args = [...words(to, options), `--output=${output}`, '--', ...paths.map(path)];
+  const args = [...conversion(to, options), ...words({ output }), '--', ...paths.map(path)];
   if (paths.length === 0) return [];
   const { text } = checked(await native.convert(args, '', undefined));
   return JSON.parse(text).logs.map((log) => ({ ...log, damage: damageOf(log) }));
@@ -80,10 +58,10 @@ async function converted(paths, to, output, options) {
 
 async function convertFile(from, output, { to, onDamage, ...options } = {}) {
   const told = new Told(onDamage);
-  await stat(from);
+  await aFile(from);
   const [done] = await converted([from], to, path(output), options);
-  if (done.error && done.damage.length === 0) throw failed(done);
   told.tell(done.damage);
+  if (done.error) throw failed(done);
   return done;
 }
 
@@ -95,7 +73,7 @@ class Converter {
 
   constructor({ to, onDamage, name = '-', ledger = false, ...options } = {}) {
     this.#told = new Told(onDamage);
-    const args = words(to, options);
+    const args = conversion(to, options);
     this.#last = this.#native.open(args, name, false, Boolean(ledger)).then(checked);
     // Whoever waits for a piece is told.
     this.#last.catch(() => {});
@@ -141,11 +119,10 @@ class Converter {
 class ConvertStream extends Transform {
   #converter;
 
-  constructor({ to, onDamage, name, from, ...rest } = {}) {
-    const { tools, partial, strict, repair, validate, maxLine, prompts, oldText, cdInCommands, allMessages, ...stream } = rest;
-    super({ ...stream, objectMode: false, encoding: undefined, decodeStrings: true });
-    const options = { from, tools, partial, strict, repair, validate, maxLine, prompts, oldText, cdInCommands, allMessages };
-    this.#converter = new Converter({ to, onDamage, name, ...options });
+  constructor({ highWaterMark, readableHighWaterMark, writableHighWaterMark, signal, ...options } = {}) {
+    const converter = new Converter(options);
+    super({ highWaterMark, readableHighWaterMark, writableHighWaterMark, signal });
+    this.#converter = converter;
   }
 
   #give(made, done) {
@@ -194,7 +171,7 @@ async function* answers(log, feeder, args, events) {
 async function* convertStream(src, { to, onDamage, ...options } = {}) {
   const told = new Told(onDamage);
   const log = toldApart(src);
-  for await (const { bytes, damage } of answers(log, new native.Feeder(), words(to, options), false)) {
+  for await (const { bytes, damage } of answers(log, new native.Feeder(), conversion(to, options), false)) {
     if (bytes.length > 0) yield bytes;
     if (damage) told.tell(JSON.parse(damage));
   }
@@ -206,10 +183,12 @@ class Events {
   #told;
   #batch = [];
   #at = 0;
+  #last = Promise.resolve();
 
-  constructor(src, { from, onDamage } = {}) {
+  constructor(src, options = {}) {
+    const { from, onDamage } = only(options, 'from', 'onDamage');
     this.#told = new Told(onDamage);
-    this.#batches = answers(toldApart(src), this.#feeder, words('agentglot', { from }), true);
+    this.#batches = answers(toldApart(src), this.#feeder, conversion('agentglot', { from }), true);
   }
 
   get format() {
@@ -220,7 +199,14 @@ class Events {
     return this;
   }
 
-  async next() {
+  next() {
+    // Calls that do not wait for each other are answered in the order in which they are made.
+    const made = this.#last.then(() => this.#next());
+    this.#last = made.catch(() => {});
+    return made;
+  }
+
+  async #next() {
     for (;;) {
       if (this.#at < this.#batch.length) return { done: false, value: this.#batch[this.#at++] };
       const { done, value } = await this.#batches.next();
@@ -268,7 +254,8 @@ class Turn {
   }
 }
 
-async function* turns(src, { from, subagents = true, onDamage } = {}) {
+async function* turns(src, options = {}) {
+  const { from, subagents = true, onDamage } = only(options, 'from', 'subagents', 'onDamage');
   const told = new Told(onDamage);
   const log = await whole(src);
   const reading = new native.Turns();
@@ -302,9 +289,9 @@ async function detect(src) {
   return JSON.parse(text) ?? undefined;
 }
 
-async function check(src, { from, level = 'warning' } = {}) {
+async function check(src, options = {}) {
+  const args = ['--json', ...words({ level: 'warning', ...only(options, 'from', 'level') })];
   const log = await whole(src);
-  const args = ['--json', `--level=${level}`, ...(from === undefined ? [] : [`--from=${from}`])];
   if (log.path !== undefined) {
     await stat(log.path);
     args.push('--', log.path);
@@ -318,8 +305,8 @@ async function check(src, { from, level = 'warning' } = {}) {
   return lines(text);
 }
 
-async function stats(src, { by = 'session', utc = false, prices } = {}) {
-  const args = ['--json', `--by=${by}`, ...(utc ? ['--utc'] : []), ...(prices === undefined ? [] : [`--prices=${path(prices)}`])];
+async function stats(src, options = {}) {
+  const args = ['--json', ...words(only(options, 'by', 'utc', 'prices'))];
   const many = Array.isArray(src) && src.every((each) => typeof each === 'string' || each instanceof URL);
   if (many && src.length === 0) throw new UsageError('no logs are named');
   const log = many ? { name: '-' } : await whole(src);
@@ -328,6 +315,7 @@ async function stats(src, { by = 'session', utc = false, prices } = {}) {
   if (paths.length > 0) args.push('--', ...paths);
   const { text, status } = checked(await native.stats(args, log.name, log.memory));
   if (status === 2 && paths.length <= 1) await detect(log.memory ?? paths[0]);
+  if (status === 3) throw new Error(`${paths.length === 1 ? paths[0] : 'a log'}: cannot be read`);
   return JSON.parse(text);
 }
 

@@ -1,5 +1,6 @@
 'use strict';
 
+const { stat } = require('node:fs/promises');
 const { fileURLToPath } = require('node:url');
 
 const wrong = (what) => new TypeError(`a log is a path, a Buffer, or an iterable or stream of Buffers, and this gives ${what === null ? 'null' : typeof what}`);
@@ -33,6 +34,12 @@ async function whole(src) {
   return { name: log.name, memory: Buffer.concat(all) };
 }
 
+/** Throws what the system says of a file that cannot be read, and of a folder, as `readFile` does. */
+async function aFile(name) {
+  if (!(await stat(name)).isDirectory()) return;
+  throw Object.assign(new Error(`EISDIR: illegal operation on a directory, read '${path(name)}'`), { code: 'EISDIR', path: path(name) });
+}
+
 const path = (name) => (name instanceof URL ? fileURLToPath(name) : String(name));
 
-module.exports = { bytes, path, toldApart, whole };
+module.exports = { aFile, bytes, path, toldApart, whole };

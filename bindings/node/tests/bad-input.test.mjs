@@ -1,11 +1,13 @@
 // What strangers and programs do wrong: an error that says so, and never the end of the process.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import * as agentglot from 'agentglot';
 import { END, folder, GOOD, log } from './common.mjs';
 
@@ -71,6 +73,71 @@ test('arguments that make no sense', async () => {
   }
 });
 
+test('messages name the options', async () => {
+  const what = Buffer.from('{"what":"is this"}\n'.repeat(300));
+  const calls = [
+    [() => agentglot.convert(what, { to: 'cursor' }), /name it with from /],
+    [() => agentglot.events(what).next(), /name it with from /],
+    [() => agentglot.convert(log, { to: 'cursor', tools: 'own' }), /'tools'/],
+    [() => agentglot.convert(log, { to: 'cursor', maxLine: 'much' }), /'maxLine'/],
+    [() => agentglot.check(log, { level: 'bad' }), /'level'/],
+    [() => agentglot.check(log, { from: 'nobody' }), /from: unknown dialect/],
+    [() => agentglot.stats(log, { by: 'moon' }), /'by'/],
+    [() => agentglot.convert(log, { to: 'cursor', prompts: Array(9).fill('one') }), /given with prompts/],
+  ];
+  for (const [call, name] of calls) {
+    await assert.rejects(call(), (error) => {
+      assert.ok(error instanceof agentglot.AgentglotError);
+      assert.match(error.message, name);
+      assert.doesNotMatch(error.message, /--/);
+      return true;
+    });
+  }
+});
+
+test('no function has an option that there is not', async () => {
+  const calls = [
+    () => agentglot.convert(log, { to: 'cursor', prompts: 'one' }),
+    () => agentglot.convertFiles([log], { to: 'cursor', output: folder(), include: '*.jsonl' }),
+    async () => new agentglot.ConvertStream({ to: 'cursor', prompt: ['one'] }),
+    async () => agentglot.events(log, { form: 'claude' }),
+    () => agentglot.sessions(log, { form: 'claude' }),
+    () => agentglot.check(log, { form: 'claude' }),
+    () => agentglot.stats(log, { By: 'model' }),
+  ];
+  for (const call of calls) await assert.rejects(call(), TypeError);
+});
+
+test('a single path is one path', async () => {
+  for (const path of [log, pathToFileURL(log)]) {
+    const done = await agentglot.convertFiles(path, { to: 'cursor', output: folder() });
+    assert.deepEqual(done.map((each) => [each.log, each.error]), [[log, null]]);
+  }
+});
+
+test('a file that ends too soon is told whatever becomes of damage', async () => {
+  const cut = join(folder(), 'log.jsonl.gz');
+  writeFileSync(cut, gzipSync(readFileSync(log)).subarray(0, -20));
+  await assert.rejects(agentglot.convert(cut, { to: 'cursor' }), agentglot.DamagedError);
+  const calls = [
+    () => agentglot.convert(cut, { to: 'cursor', onDamage: 'ignore' }),
+    () => agentglot.convertFile(cut, join(folder(), 'out.jsonl'), { to: 'cursor', onDamage: 'ignore' }),
+    () => agentglot.check(cut),
+    () => agentglot.stats(cut),
+    () => agentglot.stats([log, cut]),
+  ];
+  for (const call of calls) await assert.rejects(call(), /cannot be read/);
+});
+
+test('calls of next that do not wait for each other', async () => {
+  const wanted = [];
+  for await (const event of agentglot.events(log)) wanted.push(event);
+  const reading = agentglot.events(log);
+  const found = await Promise.all(wanted.map(() => reading.next()));
+  assert.deepEqual(found.map(({ value }) => value), wanted);
+  assert.deepEqual(await Promise.all([reading.next(), reading.next()]), Array(2).fill({ done: true, value: undefined }));
+});
+
 test('files that are not there, and folders', async () => {
   const none = join(folder(), 'none');
   const calls = [
@@ -83,7 +150,10 @@ test('files that are not there, and folders', async () => {
     (path) => agentglot.convertFile(path, 'out', { to: 'cursor' }),
   ];
   for (const call of calls) await assert.rejects(call(none), { code: 'ENOENT', path: none });
-  await assert.rejects(agentglot.detect(folder()), /directory/);
+  const place = folder();
+  await assert.rejects(agentglot.detect(place), /directory/);
+  const whole = [() => agentglot.convert(place, { to: 'cursor' }), () => agentglot.convertFile(place, join(folder(), 'out'), { to: 'cursor' })];
+  for (const call of whole) await assert.rejects(call(), { code: 'EISDIR', path: place });
 });
 
 test('a log of nobody knows what', async () => {

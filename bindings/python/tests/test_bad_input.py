@@ -1,7 +1,10 @@
 """What strangers and programs do wrong: an exception that says so, and never the end of the interpreter."""
 
+import asyncio
+import gzip
 import io
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -40,6 +43,20 @@ def test_damage_is_told_with_its_place_and_everything_else_converted():
     assert given
 
 
+def test_errors_go_from_process_to_process(tmp_path):
+    for call, members in (
+        (lambda: agentglot.convert(GOOD + b"{\n", to="tricode", from_="cursor"), ("file", "line", "byte", "damage", "output")),
+        (lambda: agentglot.convert(b'{"what":"is this"}\n', to="tricode"), ("file", "candidates")),
+        (lambda: agentglot.convert(GOOD, to="nobody"), ("file",)),
+    ):
+        with pytest.raises(agentglot.AgentglotError) as raised:
+            call()
+        error = raised.value
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
+        assert all(getattr(again, member) == getattr(error, member) for member in members)
+
+
 def test_arguments_that_make_no_sense(tmp_path, log):
     with pytest.raises(agentglot.UsageError, match="did you mean"):
         agentglot.convert(log, to="cursorr")
@@ -63,6 +80,91 @@ def test_arguments_that_make_no_sense(tmp_path, log):
     for call in (agentglot.detect, agentglot.sessions, lambda src: agentglot.convert(src, to="cursor"), lambda src: list(agentglot.events(src))):
         with pytest.raises(agentglot.UnclearError):
             call(b'{"what":"is this"}\n' * 300)
+
+
+def test_messages_name_the_keywords(log):
+    for call, keyword in (
+        (lambda: agentglot.convert(b'{"what":"is this"}\n' * 300, to="cursor"), "name it with from_ "),
+        (lambda: list(agentglot.events(b'{"what":"is this"}\n' * 300)), "name it with from_ "),
+        (lambda: agentglot.convert(log, to="cursor", tools="own"), "'tools'"),
+        (lambda: agentglot.convert(log, to="cursor", max_line="much"), "'max_line'"),
+        (lambda: agentglot.check(log, level="bad"), "'level'"),
+        (lambda: agentglot.check(log, from_="nobody"), "from_: unknown dialect"),
+        (lambda: agentglot.stats(log, by="moon"), "'by'"),
+        (lambda: agentglot.convert(log, to="cursor", prompts=["one"] * 9), "given with prompts"),
+    ):
+        with pytest.raises(agentglot.AgentglotError) as raised:
+            call()
+        assert keyword in str(raised.value) and "--" not in str(raised.value)
+
+
+def test_a_single_path_is_one_path(log, tmp_path):
+    for path in (log, str(log)):
+        (done,) = agentglot.convert_files(path, to="cursor", output=tmp_path)
+        assert done.log == str(log) and not done.error
+
+
+def test_a_folder_is_no_log(tmp_path):
+    for call in (lambda: agentglot.convert(tmp_path, to="cursor"), lambda: agentglot.convert_file(tmp_path, tmp_path / "out", to="cursor")):
+        with pytest.raises(IsADirectoryError) as raised:
+            call()
+        assert raised.value.filename == str(tmp_path)
+
+
+def test_a_file_that_ends_too_soon_is_told_whatever_becomes_of_damage(log, tmp_path):
+    cut = tmp_path / "log.jsonl.gz"
+    cut.write_bytes(gzip.compress(log.read_bytes())[:-20])
+    with pytest.raises(agentglot.DamagedError):
+        agentglot.convert(cut, to="cursor")
+    for call in (
+        lambda: agentglot.convert(cut, to="cursor", on_damage="ignore"),
+        lambda: agentglot.convert_file(cut, tmp_path / "out.jsonl", to="cursor", on_damage="ignore"),
+        lambda: agentglot.check(cut),
+        lambda: agentglot.stats(cut),
+        lambda: agentglot.stats([log, cut]),
+    ):
+        with pytest.raises(OSError, match="cannot be read"):
+            call()
+
+
+def test_pieces_are_whatever_holds_bytes():
+    converter = agentglot.Converter(to="tricode", from_="cursor")
+    assert converter.feed(memoryview(END)) + converter.finish() == agentglot.convert(END, to="tricode", from_="cursor")
+    with pytest.raises(TypeError, match="binary"):
+        agentglot.Converter(to="tricode").feed("text")
+
+
+def test_one_text_is_no_sequence_of_texts(log, tmp_path):
+    with pytest.raises(TypeError, match="prompts is a sequence"):
+        agentglot.convert(log, to="cursor", prompts="one")
+    with pytest.raises(TypeError, match="include is a sequence"):
+        agentglot.convert_files([log], to="cursor", output=tmp_path, include="*.jsonl")
+
+
+def test_asynchronous_logs_are_sent_to_where_they_are_read():
+    async def log():
+        yield GOOD
+
+    class Stream:
+        async def read(self, size):
+            return GOOD
+
+    for src in (log, Stream):
+        for read in (agentglot.sessions, agentglot.detect, lambda src: list(agentglot.events(src)), lambda src: agentglot.convert(src, to="cursor")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(TypeError, match="aevents and aconvert"):
+                    read(src())
+
+
+def test_others_are_sent_to_where_they_are_read():
+    async def read(src):
+        async for _ in agentglot.aevents(src):
+            pass
+
+    for src in (END, [END], io.BytesIO(END), "log.jsonl", None):
+        with pytest.raises(TypeError, match="events and convert_stream"):
+            asyncio.run(read(src))
 
 
 def test_a_generator_that_raises_in_the_middle():
@@ -93,7 +195,7 @@ def test_a_panic_is_an_exception():
 
 def test_others_run_while_rust_works(tmp_path):
     log = tmp_path / "log.jsonl"
-    log.write_bytes((GOOD * 20 + END) * 1000)
+    log.write_bytes((GOOD * 20 + END) * 10000)
     done = threading.Event()
     steps = 0
     worker = threading.Thread(target=lambda: (agentglot.convert(log, to="claude", from_="cursor"), done.set()))

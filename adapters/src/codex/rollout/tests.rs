@@ -171,6 +171,35 @@ fn what_others_said_is_written_as_the_model_says_it() {
     assert!(back.contains(r#""is_error":true"#) && back.contains(r#""result":"done""#), "{back}");
 }
 
+/// What another program told its model in the user's role is told to the model, and is no prompt.
+#[test]
+fn what_a_program_said_in_the_users_place_goes_over() {
+    let log = concat!(
+        r#"{"agentglot":"events","version":1}"#,
+        "\n",
+        r#"{"event":"session","session":"s","cwd":"/w","opens_turn":true}"#,
+        "\n",
+        r#"{"event":"prompt","session":"s","source":"agent","content":"Before."}"#,
+        "\n",
+        r#"{"event":"prompt","session":"s","source":"host","content":"ask"}"#,
+        "\n",
+        r#"{"event":"reply","session":"s","round":"r1","blocks":[{"type":"text","text":"say"}]}"#,
+        "\n",
+        r#"{"event":"prompt","session":"s","source":"agent","content":"This is a summary."}"#,
+        "\n",
+        r#"{"event":"reply","session":"s","round":"r2","blocks":[{"type":"text","text":"go on"}]}"#,
+        "\n",
+        r#"{"event":"outcome","session":"s","outcome":"success","is_error":false}"#,
+        "\n"
+    );
+    let written = converted(log, "agentglot", "codex:rollout");
+    assert_eq!(written.matches(r#""role":"user""#).count(), 3, "{written}");
+    assert_eq!(written.matches(r#""type":"user_message""#).count(), 1, "{written}");
+    let back = converted(&written, "codex:rollout", "agentglot");
+    assert_eq!((count(&back, "prompt"), count(&back, "outcome")), (1, 1), "{back}");
+    assert!(back.contains("This is a summary."), "{back}");
+}
+
 /// What its host asks and the agent says again is one prompt.
 #[test]
 fn a_prompt_is_written_once() {

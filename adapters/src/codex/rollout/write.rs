@@ -144,19 +144,14 @@ impl Encoder {
     }
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
-        if matches!(prompt.source, PromptSource::Parent | PromptSource::Agent) {
-            return;
+        match prompt.source {
+            PromptSource::Parent => return,
+            // The model is told, and nothing is shown: no turn begins with it.
+            PromptSource::Agent => return self.message(origin, prompt, "generic.context", out),
+            PromptSource::Host | PromptSource::Echo => {}
         }
         self.begin(origin, out);
-        self.item(origin.time, "message", out);
-        out.lit(",\"role\":\"user\",\"content\":[");
-        let from = out.len();
-        input_parts(prompt.content, out);
-        if out.len() == from {
-            out.lit("{\"type\":\"input_text\",\"text\":\"\"}");
-        }
-        // The program says so of what the user wrote, which may look like its own words.
-        out.lit("],\"internal_chat_message_metadata_passthrough\":{\"content_item_kinds\":[\"user.text\"]}}}\n");
+        self.message(origin, prompt, "user.text", out);
         if prompt.content.has_other_than_text() {
             out.left_out("what is no text in a prompt");
         }
@@ -164,6 +159,20 @@ impl Encoder {
         out.lit(",\"message\":\"");
         prompt.content.texts().for_each(|text| out.body(text));
         out.lit("\",\"images\":[]}}\n");
+    }
+
+    /// What the model is told in the user's role. The program says of what kind it is, for what the user wrote may look like its own words.
+    fn message(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, kind: &str, out: &mut Out) {
+        self.item(origin.time, "message", out);
+        out.lit(",\"role\":\"user\",\"content\":[");
+        let from = out.len();
+        input_parts(prompt.content, out);
+        if out.len() == from {
+            out.lit("{\"type\":\"input_text\",\"text\":\"\"}");
+        }
+        out.lit("],\"internal_chat_message_metadata_passthrough\":{\"content_item_kinds\":[\"");
+        out.lit(kind);
+        out.lit("\"]}}}\n");
     }
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {

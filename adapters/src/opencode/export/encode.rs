@@ -2,9 +2,10 @@
 
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Media, Origin, Prompt, PromptSource, Topic};
+use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, Topic};
 use crate::json::{Cursor, Out, Raw, Str};
 use crate::opencode::PART;
+use crate::opencode::decode::why;
 use crate::opencode::encode::Encoder as Run;
 use crate::store::{Writing, kept, version};
 
@@ -159,12 +160,23 @@ impl Encoder {
                 }
                 // What was read says it among what is known of the reply.
                 (None, Some(error)) if !self.own => {
-                    let id = if self.open { self.run.message.clone() } else { self.run.next_id("msg") };
+                    let id = if self.open && !self.is_spoilt_by(error) {
+                        self.run.message.clone()
+                    } else {
+                        self.run.next_id("msg")
+                    };
                     error.as_str().clone_into(&mut self.reply(&id, time, out).error);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Whether what the last reply says would be lost if it had failed: the program leaves a reply that failed out of the conversation, unless
+    /// it was aborted. It began with a part that says nothing.
+    fn is_spoilt_by(&self, error: Raw<'_>) -> bool {
+        let is_aborted = error.get("name").and_then(Raw::string).map(why) == Some(OutcomeKind::Cancelled);
+        !is_aborted && self.messages.last().is_some_and(|last| last.parts.len() > 1)
     }
 
     /// The reply with this id, which may begin.

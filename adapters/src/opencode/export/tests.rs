@@ -83,6 +83,34 @@ fn a_session_of_another_program_is_one_that_is_taken() {
     );
 }
 
+/// The program leaves a reply that failed out of what it sends to the model, unless it was aborted.
+#[test]
+fn what_was_said_before_a_turn_failed_stays_in_the_conversation() {
+    let log = |outcome: &str| {
+        format!(
+            r#"{{"agentglot":"events","version":1}}
+{{"event":"session","session":"s","cwd":"/w","model":"m","opens_turn":true}}
+{{"event":"prompt","session":"s","source":"host","content":"Ask."}}
+{{"event":"reply","session":"s","round":"r1","blocks":[{{"type":"text","text":"Look."}},{{"type":"call","id":"c1","name":"bash","kind":"shell","input":{{"command":"ls"}}}}]}}
+{{"event":"tool_result","session":"s","call":"c1","status":"success","content":"a"}}
+{{"event":"outcome","session":"s","outcome":"{outcome}","is_error":true,"error":"why"}}
+"#
+        )
+    };
+    let errors = |outcome: &str| -> Vec<bool> {
+        let session = value(&converted(&log(outcome), "agentglot", "opencode:export"));
+        let messages = session["messages"].as_array().expect("messages");
+        messages[1..].iter().map(|message| message["info"].get("error").is_some()).collect()
+    };
+    for outcome in ["failed_model", "failed_protocol", "limit_tokens", "refused"] {
+        assert_eq!(errors(outcome), [false, true], "{outcome}");
+        let back = converted(&converted(&log(outcome), "agentglot", "opencode:export"), "opencode:export", "agentglot");
+        assert!(back.contains("Look.") && back.contains("why"), "{back}");
+        assert_eq!(back.matches("\"event\":\"outcome\"").count(), 1, "{back}");
+    }
+    assert_eq!(errors("cancelled"), [true]);
+}
+
 /// Values of a source that is spread over lines are copied as they stand.
 #[test]
 fn a_session_of_many_lines_loses_nothing() {

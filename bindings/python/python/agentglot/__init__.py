@@ -26,7 +26,6 @@ from ._api import (
     Finding,
     Found,
     OnDamage,
-    Options,
     aconvert,
     aevents,
     check,
@@ -41,6 +40,7 @@ from ._api import (
 )
 from ._columns import ArrowStream, Logs, Table, to_arrow
 from ._errors import AgentglotError, Damage, DamagedError, InternalError, UnclearError, UsageError
+from ._options import Options
 from ._sessions import Asked, Call, Round, Session, Subagent, Turn, sessions, turns
 from ._source import Source
 from .model import (

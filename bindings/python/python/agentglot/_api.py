@@ -20,14 +20,14 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
-    TypedDict,
     Union,
     cast,
 )
 
 from . import _native
 from ._errors import AgentglotError, Damage, DamagedError, UnclearError, UsageError
-from ._source import Source, apieces, told_apart, whole
+from ._options import Options, conversion, files, words
+from ._source import Source, a_file, apieces, to_bytes, told_apart, whole
 from .model import Event
 
 if TYPE_CHECKING:
@@ -36,64 +36,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 
-class Options(TypedDict, total=False):
-    """Keywords of a conversion, as the options of ``agentglot convert``."""
-
-    from_: Optional[str]
-    """What the log is written in (``claude``, ``qwen:stream-chunk-json`` …); without it, it is detected for each session."""
-    tools: Literal["native", "verbatim"]
-    """Tools get the target's own names and arguments, or keep those of the log."""
-    partial: bool
-    """Deltas are written too, by dialects that leave them out unless asked."""
-    strict: bool
-    """The first damage, unknown type or unknown field ends the conversion."""
-    repair: bool
-    """Results and outcomes that a killed run lacks are added."""
-    validate: bool
-    """Parts that do not go over are checked in full too."""
-    max_line: int
-    """Longer lines are left out, as damage. In bytes; 256 MiB without it."""
-    prompts: Sequence[str]
-    """Prompts that the log lacks, one for each turn."""
-    old_text: bool
-    """Cursor's text in its old style."""
-    cd_in_commands: bool
-    """The working folder of a command goes into the command, where the target has no other place for it."""
-    all_messages: bool
-    """``claude:json`` as an array of all messages."""
-
-
 OnDamage = Union[Literal["raise", "warn", "ignore"], Callable[[Damage], object]]
 """What becomes of damaged lines, which are left out in any case: an exception, a warning, nothing, or a call for each."""
-
-_FLAGS = {
-    "partial": "--include-partial-messages",
-    "strict": "--strict",
-    "repair": "--repair",
-    "validate": "--validate",
-    "old_text": "--old-text",
-    "cd_in_commands": "--cd-in-commands",
-    "all_messages": "--all-messages",
-}
-_VALUES = {"from_": "--from", "tools": "--tools", "max_line": "--max-line"}
-
-
-def _args(to: str, options: Dict[str, Any]) -> List[str]:
-    args = [f"--to={to}"]
-    for name, value in options.items():
-        if name in _FLAGS:
-            args += [_FLAGS[name]] if value else []
-        elif name in _VALUES:
-            args += [f"{_VALUES[name]}={value}"] if value is not None else []
-        elif name == "prompts":
-            args += [f"--prompt={prompt}" for prompt in value]
-        else:
-            raise TypeError(f"unexpected keyword argument {name!r}")
-    return args
-
-
-def _files(paths: Iterable[Union[str, "os.PathLike[str]"]]) -> List[str]:
-    return ["--", *(os.fspath(path) for path in paths)]
 
 
 class _Told:
@@ -137,20 +81,21 @@ def convert(
     """
     told = _Told(on_damage)
     name, path, memory, parts = told_apart(src)
-    args = _args(to, cast("Dict[str, Any]", options))
-    args += [f"--jobs={jobs}"] if jobs is not None else []
+    args = conversion(to, cast("Dict[str, Any]", options), jobs=jobs)
     if parts is not None:
         memory = b"".join(parts)
     if path is not None:
-        # What the system says of a file is an exception of its own.
-        os.stat(path)
-        args += _files([path])
+        a_file(path)
+        args += files([path])
     output, report, _ = _native.convert(args, name, memory)
     log = json.loads(report)["logs"][0]
     if log["error"] and not log["damage"]:
         raise _failed(log)
+    # Damage has the output of everything else, and goes before what ended the reading.
     told.tell({"file": log["log"], **damage} for damage in log["damage"])
     told.end(output)
+    if log["error"]:
+        raise _failed(log)
     return output
 
 
@@ -236,7 +181,7 @@ class Conversion:
 
 
 def convert_files(
-    paths: Iterable[Union[str, "os.PathLike[str]"]],
+    paths: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
     *,
     to: str,
     output: Union[str, "os.PathLike[str]"],
@@ -251,7 +196,9 @@ def convert_files(
     input is never overwritten. ``ledger`` is a file for everything that was not carried over unchanged, ``include`` are patterns of names
     that are logs in folders, ``jobs`` is how many are converted at a time (one for each processor without it).
     """
-    return _convert_files(paths, to, os.path.join(os.fspath(output), ""), ledger, include, jobs, cast("Dict[str, Any]", options))
+    # A text can be gone through too: each of its letters would be a path.
+    logs = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return _convert_files(logs, to, os.path.join(os.fspath(output), ""), ledger, include, jobs, cast("Dict[str, Any]", options))
 
 
 def convert_file(
@@ -269,12 +216,15 @@ def convert_file(
     Damage is treated as by :func:`convert`: when :class:`DamagedError` is raised, everything else has been written.
     """
     told = _Told(on_damage)
-    os.stat(path)
+    a_file(path)
     (done,) = _convert_files([path], to, os.fspath(output), ledger, (), jobs, cast("Dict[str, Any]", options))
+    failed = _failed({"log": done.log, "from": done.from_, "error": done.error or ""})
     if done.error and not done.damage:
-        raise _failed({"log": done.log, "from": done.from_, "error": done.error})
+        raise failed
     told.tell(vars(damage) for damage in done.damage)
     told.end()
+    if done.error:
+        raise failed
     return done
 
 
@@ -287,14 +237,11 @@ def _convert_files(
     jobs: Optional[int],
     options: Dict[str, Any],
 ) -> List[Conversion]:
-    files = _files(paths)
-    if len(files) == 1:
+    logs = files(paths)
+    if len(logs) == 1:
         return []
-    args = _args(to, options)
-    args += [f"--output={output}", *(f"--include={pattern}" for pattern in include)]
-    args += [f"--ledger={os.fspath(ledger)}"] if ledger is not None else []
-    args += [f"--jobs={jobs}"] if jobs is not None else []
-    report, _ = _native.convert_files(args + files)
+    args = conversion(to, options, output=output, ledger=ledger, include=include, jobs=jobs)
+    report, _ = _native.convert_files(args + logs)
     return [
         Conversion(
             **{
@@ -324,14 +271,14 @@ class Converter:
         self, *, to: str, on_damage: OnDamage = "raise", name: str = "-", ledger: bool = False, **options: Unpack[Options]
     ) -> None:
         self._told = _Told(on_damage)
-        self._native = _native.Converter(_args(to, cast("Dict[str, Any]", options)), name, ledger)
+        self._native = _native.Converter(conversion(to, cast("Dict[str, Any]", options)), name, ledger)
         self._over = False
 
     def feed(self, piece: bytes) -> bytes:
         """Takes the next piece of the log and gives what it makes."""
         if self._over:
             raise ValueError("the conversion is over")
-        return self._given(self._native.feed(piece))
+        return self._given(self._native.feed(to_bytes(piece)))
 
     def finish(self) -> bytes:
         """The log is over: gives what was still held. A second call gives nothing."""
@@ -426,7 +373,7 @@ def events(src: Source, *, from_: Optional[str] = None, on_damage: OnDamage = "r
     """
     told = _Told(on_damage)
     name, path, memory, parts = told_apart(src)
-    return Events(_native.Events(_args("agentglot", {"from_": from_}), name, path, memory, parts), told)
+    return Events(_native.Events(conversion("agentglot", {"from_": from_}), name, path, memory, parts), told)
 
 
 class _Later(BlockingIOError):
@@ -450,7 +397,7 @@ async def aevents(src: AsyncIterable[bytes], *, from_: Optional[str] = None, on_
                 raise StopIteration
             raise _Later
 
-    log = Events(_native.Events(_args("agentglot", {"from_": from_}), "-", None, None, Feed()), told)
+    log = Events(_native.Events(conversion("agentglot", {"from_": from_}), "-", None, None, Feed()), told)
     parts = apieces(src)
     while True:
         try:
@@ -504,10 +451,10 @@ class Finding:
 def check(src: Source, *, from_: Optional[str] = None, level: str = "warning") -> List[Finding]:
     """What is wrong with a log, as far as it is at least this bad: ``error``, ``warning`` or ``note``."""
     name, path, memory = whole(src)
-    args = ["--json", f"--level={level}", *([f"--from={from_}"] if from_ else [])]
+    args = ["--json", *words(level=level, from_=from_)]
     if path is not None:
         os.stat(path)
-        args += _files([path])
+        args += files([path])
     lines, status = _native.check(args, name, memory)
     findings = [Finding(**json.loads(line)) for line in lines.splitlines()]
     if status == 2:
@@ -528,7 +475,7 @@ def stats(
     """What agents used: ``rows`` for each session (or ``by`` day, week, model, tool, project, agent) and their ``total``, with turns, calls,
     tokens and money as ``agentglot stats --json`` has them. ``src`` may also be a list of paths. Days are local, or those of ``utc``. What no
     log says of money, a table of prices does, before which goes the file ``prices``."""
-    args = ["--json", f"--by={by}", *(["--utc"] if utc else []), *([f"--prices={os.fspath(prices)}"] if prices is not None else [])]
+    args = ["--json", *words(by=by, utc=utc, prices=prices)]
     if isinstance(src, (list, tuple)) and all(isinstance(path, (str, os.PathLike)) for path in src):
         name, memory, paths = "-", None, list(src)
         if not paths:
@@ -538,9 +485,11 @@ def stats(
         paths = [path] if path is not None else []
     for path in paths:
         os.stat(path)
-    text, status = _native.stats([*args, *(_files(paths) if paths else [])], name, memory)
+    text, status = _native.stats([*args, *(files(paths) if paths else [])], name, memory)
     if status == 2 and len(paths) <= 1:
         detect(memory if memory is not None else paths[0])
+    if status == 3:
+        raise OSError(f"{paths[0] if len(paths) == 1 else 'a log'}: cannot be read")
     return cast("Dict[str, Any]", json.loads(text))
 
 

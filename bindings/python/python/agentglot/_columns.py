@@ -7,6 +7,7 @@ from typing import Any, Iterable, List, Literal, Optional, Sequence, Union, cast
 
 from . import _native
 from ._errors import UsageError
+from ._options import files, words
 from ._source import Source, whole
 
 Table = Literal["events", "messages", "tool_calls", "turns"]
@@ -53,12 +54,9 @@ class ArrowStream:
         for path in paths:
             # What the system says of a file is an exception of its own.
             os.stat(path)
-        args = ["--to=arrow", f"--table={table}", *(f"--include={pattern}" for pattern in include)]
-        args += [f"--from={from_}"] if from_ is not None else []
-        args += ["--with-json"] if with_json else []
+        args = words(to="arrow", table=table, include=include, from_=from_, with_json=with_json, jobs=jobs)
         args += ["--no-subagents"] if not subagents else []
-        args += [f"--jobs={jobs}"] if jobs is not None else []
-        args += ["--", *paths] if paths else []
+        args += files(paths) if paths else []
         self._native = _native.ArrowStream(args, name or called, memory, table, on_damage == "raise")
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

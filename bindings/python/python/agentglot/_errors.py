@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple, Type
+
+from ._options import in_keywords
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class AgentglotError(Exception):
     """The byte within the line, counted from 1."""
 
     def __init__(self, message: str, *, file: Optional[str] = None, line: Optional[int] = None, byte: Optional[int] = None) -> None:
-        super().__init__(message)
+        super().__init__(in_keywords(message))
         self.file = file
         self.line = line
         self.byte = byte
@@ -72,6 +74,10 @@ class DamagedError(AgentglotError, ValueError):
         super().__init__(f"{first}{more}", file=first.file, line=first.line, byte=first.byte)
         self.damage = tuple(damage)
         self.output = output
+
+    def __reduce__(self) -> Tuple[Type[DamagedError], Tuple[Tuple[Damage, ...], Optional[bytes]]]:
+        # It goes from process to process, and is not made of its message.
+        return type(self), (self.damage, self.output)
 
 
 class InternalError(AgentglotError, RuntimeError):
