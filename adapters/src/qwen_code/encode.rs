@@ -273,6 +273,10 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        // What a program that has ended says no more is another one's.
+        if self.core.fatal.is_some() && matches!(event.kind, Kind::RoundStart(_) | Kind::Prompt(_)) {
+            self.last_words(out);
+        }
         self.core.pen.session(event.origin.session);
         if self.mode.layout == Layout::Text {
             return self.plain(event, out);

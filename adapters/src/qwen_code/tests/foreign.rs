@@ -104,3 +104,24 @@ fn questions_have_no_place_in_a_chat_file() {
     }
     assert!(!ledger.contains("/request/tool_name"), "{ledger}");
 }
+
+/// The error that ends a program has a result, also where another program goes on in the same log.
+#[test]
+fn what_goes_on_behind_a_programs_end_is_another_turn() {
+    let chunk = |session: &str, delta: &str, end: &str| {
+        format!(
+            "{{\"id\":\"chatcmpl-{session}\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{{delta}}},\"finish_reason\":{end}}}]}}\n"
+        )
+    };
+    let log = [
+        "{\"error\":{\"message\":\"broke\",\"type\":\"invalid_request_error\",\"code\":\"X\"}}\n".to_owned(),
+        chunk("s-2", "\"content\":\"goes on\"", "null"),
+    ]
+    .concat();
+    for to in ["qwen-code", "qwen-code:json", "claude"] {
+        let out = converted(&log, "qwen:stream-chunk-json", to);
+        assert_eq!(out.matches("\"type\":\"result\"").count(), 2, "{to}: {out}");
+        let (_, behind) = out.split_once("broke").expect("the error is told");
+        assert!(behind.contains("goes on"), "{to}: {out}");
+    }
+}
