@@ -6,7 +6,7 @@ use crate::trace::Kept;
 /// What the ledger says of a text that is not written.
 const NO_ANSWER: &str = "no place in the target: the last text of a turn is its answer";
 /// The same where one value is written for all turns.
-const NOT_THE_LAST: &str = "no place in the target: the answer of the last turn is written";
+pub(crate) const NOT_THE_LAST: &str = "no place in the target: the answer of the last turn is written";
 
 /// The text that is the answer so far: whether it is written is known when the turn is over.
 #[derive(Debug, Default)]
@@ -76,6 +76,11 @@ impl Answer {
     pub(crate) fn lose(&mut self, note: &'static str, out: &Out) {
         out.drop_held(&mut self.kept, note);
         self.take_back(out);
+    }
+
+    /// Where the source says the answer that was given last.
+    pub(crate) fn given(&mut self) -> Kept {
+        std::mem::take(&mut self.given)
     }
 
     fn goes_over(&mut self, out: &Out) {

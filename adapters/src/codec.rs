@@ -441,6 +441,11 @@ pub trait Encode {
         let _ = (line, format, from, out);
     }
 
+    /// Where the source says what one value for all turns has said last: another session's may take its place.
+    fn given(&mut self) -> Kept {
+        Kept::NONE
+    }
+
     /// The session is over: write what is still held. No event follows.
     fn finish(&mut self, out: &mut Out) {
         let _ = out;

@@ -318,6 +318,13 @@ impl Trace {
         }
     }
 
+    /// The same of a part of this line, if it is one.
+    pub(crate) fn lost_here(&self, part: &str, note: &str) {
+        if self.span(part).is_some() || self.source_of(part).is_some() {
+            self.lost(part, None, note);
+        }
+    }
+
     /// The event of this line went over.
     pub fn carried(&self) {
         self.carried.set(true);

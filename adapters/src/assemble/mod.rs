@@ -157,7 +157,7 @@ impl<'a> Desk<'_, '_, 'a> {
     /// A block of a snapshot comes, whose arguments may stand in a text of the line: the ledger hears that they have no place.
     fn leaves_out(&self, block: &Block<'_>) {
         if let (Block::Call(call), Became::Nothing) = (block, self.became(false)) {
-            self.down.out.lost(call.input.as_str(), None, NO_PLACE);
+            self.down.out.lost_here(call.input.as_str(), NO_PLACE);
         }
     }
 

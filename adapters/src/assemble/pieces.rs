@@ -20,13 +20,10 @@ impl Thread {
         let Some(at) = known else {
             return desk.leaves_out(block);
         };
-        {
-            let pending = &mut self.blocks[at];
-            pending.shown = true;
-            pending.confirmed = true;
-            let became = desk.became(false);
-            pending.tell_pieces(block, became, desk.down.out);
-        }
+        let pending = &mut self.blocks[at];
+        pending.shown = true;
+        pending.confirmed = true;
+        pending.tell_pieces(block, desk.became(false), desk.down.out);
     }
 
     /// Passes on one block of a snapshot, as far as it has not gone on yet.

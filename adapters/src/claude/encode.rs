@@ -4,6 +4,7 @@ use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{At, Cost, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
+use crate::trace::Kept;
 
 use super::WORDS;
 use super::behind::Behind;
@@ -273,6 +274,10 @@ impl Encode for Encoder {
         if self.shows(Line::Side) {
             self.say(input, out);
         }
+    }
+
+    fn given(&mut self) -> Kept {
+        self.answer.given()
     }
 
     fn finish(&mut self, out: &mut Out) {

@@ -1,6 +1,7 @@
 //! Replies in pieces, and what all lines of one reply have in common.
 
 use crate::blocks::Writer;
+use crate::codec::Encode;
 use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
 use crate::json::{Out, Str};
 use crate::threads::Threads;
@@ -58,7 +59,7 @@ impl Encoder {
         for (kept, said) in round.kept.iter_mut().zip([start.id, start.model]) {
             said.into_iter().for_each(|said| out.hold(kept, said.as_escaped()));
         }
-        if let Some(usage) = &start.usage {
+        if let Some(usage) = start.usage.as_ref().filter(|_| self.takes_usage()) {
             usage.parts().for_each(|source| out.used(source));
         }
         if !self.streams(event) {
@@ -139,7 +140,8 @@ impl Encoder {
             remember(&mut self.turn.stop, Some(word));
             self.turn.stop_follows = true;
         }
-        if let (Some(usage), false, None) = (&end.usage, self.own(), event.origin.parent) {
+        let usage = end.usage.as_ref().filter(|_| self.takes_usage());
+        if let (Some(usage), false, None) = (usage, self.own(), event.origin.parent) {
             usage.parts().for_each(|source| out.used(source));
             Usage::add(&mut self.turn.usage, usage);
         }

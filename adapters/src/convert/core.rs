@@ -241,6 +241,7 @@ impl Core {
         let in_turn = pipe.assembler.is_in_turn();
         let before = pipe.down.out.len();
         pipe.end_session();
+        let given = std::mem::take(&mut pipe.told.given);
         // A session that is one value was given back as it was.
         if let Stored::Giving(giving) = &mut self.stored
             && self.options.to.mode.layout.is_one_value()
@@ -250,6 +251,7 @@ impl Core {
         }
         self.bind(before, false);
         if let Some(document) = &mut self.document {
+            document.keeps_session(given);
             document.end_session(&mut self.out);
         }
         if self.options.to.mode.layout.is_one_value() {

@@ -15,6 +15,8 @@ pub(super) struct Document {
     said: bool,
     /// What the ledger has to say of the line.
     findings: Vec<Finding>,
+    /// The same of its session, which is over.
+    session: Vec<(u64, Finding)>,
     /// The array is not closed: another session may follow.
     open: bool,
 }
@@ -54,9 +56,15 @@ impl Document {
         }
     }
 
+    /// The session is over whose outcome was written last.
+    pub(super) fn keeps_session(&mut self, given: Vec<(u64, Finding)>) {
+        self.session.extend(given);
+    }
+
     /// The outcome that was written last has no place: of its line nothing goes over, or nothing but what else it says.
     fn lose(&mut self, ledger: &mut Ledger) {
         let line = self.line;
+        ledger.add_late(self.session.drain(..));
         let told = std::mem::take(&mut self.findings).into_iter();
         match self.said {
             true => {

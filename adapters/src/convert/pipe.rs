@@ -4,6 +4,7 @@ use super::sessions::{Sessions, Step};
 use super::setup::{assembler, style};
 use super::stored::Stored;
 use super::{Anew, Options};
+use crate::answer::NOT_THE_LAST;
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Encode, Encoder, Format};
 use crate::detect::Evidence;
@@ -54,6 +55,8 @@ pub(super) struct Told {
     pub(super) foreign: Option<Evidence>,
     /// It is known that it begins none.
     pub(super) own: bool,
+    /// What there is to say of the session that has ended, if another one takes its place in the one value that is written.
+    pub(super) given: Vec<(u64, Finding)>,
     /// It says how a turn ended.
     pub(super) ends: bool,
     /// It waits until the turn is over that is going on, and nothing of it was told.
@@ -74,6 +77,7 @@ impl Told {
             renames: false,
             foreign: None,
             own: false,
+            given: Vec::new(),
             ends: false,
             waits: false,
         }
@@ -114,10 +118,13 @@ impl Pipe<'_, '_> {
         self.sessions.wrote(self.down.out.len() > before);
         if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
             self.sessions.over(trace);
+            let mut given = self.down.encoder.given();
             // In a copy is everything, and nothing that a decoder made up.
             let tells = |finding: &Finding| !self.identity || matches!(finding.fate, Fate::Repaired | Fate::Damaged);
             ledger.add(self.line, trace.take_findings().into_iter().filter(tells));
             ledger.add_late(trace.take_late());
+            trace.tell_held(&mut given, Fate::Dropped, NOT_THE_LAST);
+            self.told.given = trace.take_late();
             ledger.add_late(trace.end_held());
         }
     }

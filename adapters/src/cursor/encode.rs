@@ -271,6 +271,10 @@ impl Encode for Encoder {
         // A run takes its prompt from the command line; there is no line that a host could write.
     }
 
+    fn given(&mut self) -> Kept {
+        self.answer.given()
+    }
+
     fn finish(&mut self, out: &mut Out) {
         self.flush(true, out);
         self.end_round(out);

@@ -289,6 +289,10 @@ impl Encode for Encoder {
     // A run takes its prompt from the command line; there is no line that a host could write.
     fn input(&mut self, _: &Input<'_>, _: &mut Out) {}
 
+    fn given(&mut self) -> Kept {
+        self.answer.given()
+    }
+
     fn finish(&mut self, out: &mut Out) {
         self.unsaid_facts(out);
     }

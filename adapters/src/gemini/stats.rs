@@ -94,7 +94,7 @@ pub(super) struct Taken<'t> {
 }
 
 impl Taken<'_> {
-    /// Writes `,"stats":{…}`, if anything is known. Returns whether it was put together here.
+    /// Writes `,"stats":{…}`, if anything is known. Returns whether it is.
     pub(super) fn write(&self, out: &mut Out) -> bool {
         let Self { usage, outcome, .. } = self;
         if usage.is_none() && outcome.duration_ms.is_none() {
@@ -103,7 +103,7 @@ impl Taken<'_> {
         if let Some(raw) = usage.and_then(|usage| usage.raw).filter(|raw| self.is_own(*raw)) {
             out.lit(",\"stats\":");
             out.unchecked(raw);
-            return false;
+            return true;
         }
         if usage.is_none() {
             out.invented("/stats", "the source says no tokens");

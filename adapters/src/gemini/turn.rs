@@ -304,9 +304,13 @@ impl Encoder {
         let Some(text) = outcome.text.filter(|text| !text.is_empty() && !outcome.is_error) else {
             return;
         };
-        let said = Str::trusted(&self.turn.said);
-        if said.as_escaped().contains(text.as_escaped()) || said.unescape().contains(&*text.unescape()) {
-            return out.used(text.as_escaped());
+        let says = |said: &str| said.contains(text.as_escaped()) || Str::trusted(said).unescape().contains(&*text.unescape());
+        if says(&self.turn.said) {
+            // A document gives no more than the text behind the last result.
+            if !self.is_document() || says(self.answer.text()) {
+                out.used(text.as_escaped());
+            }
+            return;
         }
         if self.is_document() {
             self.answer.take_back(out);

@@ -300,6 +300,14 @@ impl Out {
         }
     }
 
+    /// The same of a part of this line, if it is one.
+    #[inline]
+    pub(crate) fn lost_here(&self, part: &str, note: &str) {
+        if let Some(trace) = &self.trace {
+            trace.lost_here(part, note);
+        }
+    }
+
     /// Tells the ledger why an event of this line, or a part of one that is written, has no place.
     #[inline]
     pub fn left_out(&self, note: &'static str) {

@@ -140,3 +140,36 @@ fn what_is_no_answer_is_told() {
         assert!(!told.iter().any(|entry| entry.fate == "renamed" && entry.first == 4), "{to}");
     }
 }
+
+/// One value is written for all sessions of a log: what the others said has an entry each.
+#[test]
+fn what_another_session_takes_the_place_of_is_told() {
+    let session = |id: &str| {
+        [
+            format!(r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"{id}","tools":[],"model":"m"}}"#),
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"m-{id}","role":"assistant","model":"m","content":[{{"type":"text","text":"said in {id}"}}]}},"session_id":"{id}"}}"#
+            ),
+            format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"{id}","result":"said in {id}"}}"#),
+            String::new(),
+        ]
+        .join("\n")
+    };
+    let log = session("s1") + &session("s2") + &session("s3");
+    for to in ["claude:json", "cursor:json", "gemini:json"] {
+        let done = convert(&with_ledger(Options::new(format("claude"), format(to))), log.as_bytes());
+        assert!(
+            done.text().contains("said in s3") && !done.text().contains("said in s1"),
+            "{to}: {}",
+            done.text()
+        );
+        let told = entries(&done.ledger);
+        for (line, count) in [(2, 1), (5, 1), (8, 0)] {
+            let lost = told.iter().filter(|entry| {
+                let covers = "/message/content/0/text".starts_with(&entry.pointer);
+                entry.fate == "dropped" && entry.first <= line && line <= entry.last && covers
+            });
+            assert_eq!(lost.count(), count, "{to}: line {line}\n{}", done.ledger);
+        }
+    }
+}
