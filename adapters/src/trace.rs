@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use crate::codec::Part;
 use crate::event::{Fate, Finding};
 use crate::json::Error;
+pub(crate) use held::Given;
 use held::HeldParts;
 pub use held::Kept;
 use many::{FEW, Many, alike, and_others, of_each_kind};
@@ -458,6 +459,14 @@ impl Trace {
         // What is only watched stands for no part of the line.
         let sources = holds.map(|(_, source)| source).filter(|(from, to)| begin <= *from && *to <= end);
         sources.last()
+    }
+
+    /// The parts of the line of which this is put together.
+    fn sources_of(&self, part: &str) -> Vec<Span> {
+        let (begin, end) = self.line.get();
+        let stand_ins = self.stand_ins.borrow();
+        let sources = stand_ins.touching(address(part)).map(|(_, source)| source);
+        sources.filter(|(from, to)| begin <= *from && *to <= end).collect()
     }
 
     fn span(&self, part: &str) -> Option<(usize, usize)> {

@@ -476,7 +476,11 @@ impl Consumer for Core {
         let before = pipe.down.out.len();
         decoder.finish(&cx, &mut pipe);
         pipe.end_session();
+        let given = std::mem::take(&mut pipe.told.given);
         self.bind(before, false);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add_late(given.stays);
+        }
         if let Some(document) = &mut self.document {
             document.end(&mut self.out, self.ledger.as_mut());
         }

@@ -3,6 +3,7 @@
 use crate::event::{Fate, Finding};
 use crate::json::Out;
 use crate::ledger::Ledger;
+use crate::trace::Given;
 
 /// What has been written of the one value. As the programs have it, that is the outcome alone (of several the last), or an array of all
 /// messages.
@@ -16,7 +17,7 @@ pub(super) struct Document {
     /// What the ledger has to say of the line.
     findings: Vec<Finding>,
     /// The same of its session, which is over.
-    session: Vec<(u64, Finding)>,
+    session: Given,
     /// The array is not closed: another session may follow.
     open: bool,
 }
@@ -57,14 +58,14 @@ impl Document {
     }
 
     /// The session is over whose outcome was written last.
-    pub(super) fn keeps_session(&mut self, given: Vec<(u64, Finding)>) {
-        self.session.extend(given);
+    pub(super) fn keeps_session(&mut self, given: Given) {
+        self.session = given;
     }
 
     /// The outcome that was written last has no place: of its line nothing goes over, or nothing but what else it says.
     fn lose(&mut self, ledger: &mut Ledger) {
         let line = self.line;
-        ledger.add_late(self.session.drain(..));
+        ledger.add_late(std::mem::take(&mut self.session).lost);
         let told = std::mem::take(&mut self.findings).into_iter();
         match self.said {
             true => {
@@ -94,6 +95,7 @@ impl Document {
         if let Some(ledger) = ledger {
             let line = self.line;
             ledger.add_late(self.findings.drain(..).map(|finding| (line, finding)));
+            ledger.add_late(std::mem::take(&mut self.session).stays);
         }
         if !self.last.is_empty() {
             out.bytes(&self.last);

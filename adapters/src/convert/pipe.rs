@@ -12,6 +12,7 @@ use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Piece, 
 use crate::follow;
 use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
+use crate::trace::Given;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
 pub(super) struct Pipe<'d, 'a> {
@@ -55,8 +56,8 @@ pub(super) struct Told {
     pub(super) foreign: Option<Evidence>,
     /// It is known that it begins none.
     pub(super) own: bool,
-    /// What there is to say of the session that has ended, if another one takes its place in the one value that is written.
-    pub(super) given: Vec<(u64, Finding)>,
+    /// What there is to say of the session that has ended, as long as it stands in the one value that is written.
+    pub(super) given: Given,
     /// It says how a turn ended.
     pub(super) ends: bool,
     /// It waits until the turn is over that is going on, and nothing of it was told.
@@ -77,7 +78,7 @@ impl Told {
             renames: false,
             foreign: None,
             own: false,
-            given: Vec::new(),
+            given: Given::default(),
             ends: false,
             waits: false,
         }
@@ -123,8 +124,7 @@ impl Pipe<'_, '_> {
             let tells = |finding: &Finding| !self.identity || matches!(finding.fate, Fate::Repaired | Fate::Damaged);
             ledger.add(self.line, trace.take_findings().into_iter().filter(tells));
             ledger.add_late(trace.take_late());
-            trace.tell_held(&mut given, Fate::Dropped, NOT_THE_LAST);
-            self.told.given = trace.take_late();
+            self.told.given = trace.end_given(&mut given, NOT_THE_LAST);
             ledger.add_late(trace.end_held());
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::walk::Places;
-use super::{Trace, address};
+use super::{Span, Trace, address};
 use crate::event::{Fate, Finding};
 
 /// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
@@ -36,6 +36,13 @@ impl Kept {
     }
 }
 
+/// What there is to say of parts that have gone over, as long as nothing else takes their place, and if something does.
+#[derive(Default, Debug)]
+pub(crate) struct Given {
+    pub(crate) stays: Vec<(u64, Finding)>,
+    pub(crate) lost: Vec<(u64, Finding)>,
+}
+
 /// What the ledger knows about parts that are held.
 #[derive(Default, Debug)]
 pub(super) struct HeldParts {
@@ -53,14 +60,14 @@ pub(super) struct HeldParts {
 }
 
 /// A part of an earlier line, counted from 1.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Before {
     line: u64,
     tells: Tells,
 }
 
 /// What is said of a line when it is known what became of a part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Tells {
     /// What became of the part, which stands there.
     Part(String),
@@ -113,14 +120,24 @@ impl Trace {
             return self.used.set(true);
         }
         let mut held = self.held.borrow_mut();
-        held.count += 1;
-        let number = held.count;
-        if let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) {
-            self.used.set(true);
-            self.marks.borrow_mut().mark((from, to));
-            held.here.push((number, from, to));
+        let mut add = |place: Option<Span>| {
+            held.count += 1;
+            let number = held.count;
+            kept.0.push(number);
+            if let Some((from, to)) = place {
+                self.used.set(true);
+                self.marks.borrow_mut().mark((from, to));
+                held.here.push((number, from, to));
+            }
+        };
+        match self.span(part).or_else(|| self.source_of(part)) {
+            Some(place) => add(Some(place)),
+            // It may be put together of parts of the line.
+            None => match self.sources_of(part) {
+                none if none.is_empty() => add(None),
+                places => places.into_iter().for_each(|place| add(Some(place))),
+            },
         }
-        kept.0.push(number);
     }
 
     /// The same of a part that may have gone over already, or is none of the line's.
@@ -233,6 +250,17 @@ impl Trace {
         // Where a part stands is known to several that hold it.
         late.dedup_by(|b, a| a.0 == b.0 && a.1.pointer == b.1.pointer && a.1.fate == b.1.fate);
         late
+    }
+
+    /// The session is over, and something else may take the place of these parts, for this reason.
+    pub(crate) fn end_given(&self, kept: &mut Kept, note: &str) -> Given {
+        let mut held = self.held.borrow_mut();
+        let mut given = Given::default();
+        for part in kept.0.drain(..).filter_map(|number| held.before.remove(&number)) {
+            given.stays.extend(part.clone().gone_over());
+            given.lost.extend(part.told(Fate::Dropped, note));
+        }
+        given
     }
 
     /// The session is over: nobody holds anything of the lines before this one. Returns what there is still to say about them.
