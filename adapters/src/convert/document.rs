@@ -57,9 +57,10 @@ impl Document {
         }
     }
 
-    /// The session is over whose outcome was written last.
-    pub(super) fn keeps_session(&mut self, given: Given) {
-        self.session = given;
+    /// A session is over; where it has written no outcome, that of one before it stands.
+    pub(super) fn keeps_session(&mut self, mut given: Given) {
+        self.session.stays.append(&mut given.stays);
+        self.session.lost.append(&mut given.lost);
     }
 
     /// The outcome that was written last has no place: of its line nothing goes over, or nothing but what else it says.

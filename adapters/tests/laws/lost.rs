@@ -155,6 +155,22 @@ fn what_another_session_takes_the_place_of_is_told() {
         ]
         .join("\n")
     };
+    // One that fails writes nothing in Cursor, and what stood before it stands.
+    let broken = session("s2").replace(
+        r#""subtype":"success","is_error":false"#,
+        r#""subtype":"error_during_execution","is_error":true"#,
+    );
+    let done = convert(
+        &with_ledger(Options::new(format("claude"), format("cursor:json"))),
+        (session("s1") + &broken + &session("s3")).as_bytes(),
+    );
+    assert!(
+        entries(&done.ledger)
+            .iter()
+            .any(|entry| entry.fate == "dropped" && entry.first == 2 && entry.pointer == "/message/content/0/text"),
+        "{}",
+        done.ledger
+    );
     let log = session("s1") + &session("s2") + &session("s3");
     for to in ["claude:json", "cursor:json", "gemini:json"] {
         let done = convert(&with_ledger(Options::new(format("claude"), format(to))), log.as_bytes());
