@@ -58,7 +58,8 @@ impl Answer {
         &self.text
     }
 
-    /// The turn is over, and its outcome says that `said` is the answer. Returns what is written, as the body of a JSON string.
+    /// The turn is over, and its outcome says that `said` is the answer, where it does. Returns what was said before,
+    /// which is the answer otherwise, as the body of a JSON string.
     pub(crate) fn end(&mut self, said: Option<Str<'_>>, out: &Out) -> String {
         out.drop_held(&mut self.given, NOT_THE_LAST);
         if let Some(said) = said {
@@ -69,7 +70,7 @@ impl Answer {
         }
         let text = std::mem::take(&mut self.text);
         self.take_back(out);
-        said.map_or(text, |said| said.as_escaped().to_owned())
+        text
     }
 
     /// The turn is over, and nothing is written of it.

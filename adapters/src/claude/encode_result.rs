@@ -53,8 +53,8 @@ impl Encoder {
         } else {
             outcome.text
         };
-        let answer = self.answer.end(said, out);
-        out.bytes(Str::trusted(&answer).unescape().as_bytes());
+        let held = self.answer.end(said, out);
+        out.bytes(said.unwrap_or(Str::trusted(&held)).unescape().as_bytes());
         out.lit("\n");
     }
 

@@ -83,8 +83,9 @@ impl Encoder {
         if self.style.old_text && !self.style.agent {
             return self.answer.lose("no place in the text of 2025: it says what was done", out);
         }
-        let answer = self.answer.end(outcome.text.filter(|_| self.answer.text().is_empty()), out);
-        out.lit(&Str::trusted(&answer).unescape());
+        let said = outcome.text.filter(|_| self.answer.text().is_empty());
+        let held = self.answer.end(said, out);
+        out.lit(&said.unwrap_or(Str::trusted(&held)).unescape());
         out.lit("\n");
     }
 

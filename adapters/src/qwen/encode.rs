@@ -323,9 +323,10 @@ impl Encoder {
                 }
             }
             Kind::Outcome(outcome) => {
-                let answer = self.answer.end(outcome.text, out);
+                let held = self.answer.end(outcome.text, out);
+                let answer = outcome.text.unwrap_or(Str::trusted(&held));
                 if !answer.is_empty() {
-                    out.lit(&Str::trusted(&answer).unescape());
+                    out.lit(&answer.unescape());
                     out.lit("\n");
                 }
             }

@@ -132,8 +132,8 @@ impl Encoder {
             // The program writes errors to stderr.
             Kind::Outcome(outcome) if outcome.is_error => self.answer.lose("a turn that failed prints no answer", out),
             Kind::Outcome(outcome) => {
-                let answer = self.answer.end(outcome.text, out);
-                out.lit(&Str::trusted(&answer).unescape());
+                let held = self.answer.end(outcome.text, out);
+                out.lit(&outcome.text.unwrap_or(Str::trusted(&held)).unescape());
                 out.lit("\n");
             }
             _ => {}
