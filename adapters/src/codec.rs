@@ -133,6 +133,11 @@ impl Layout {
         matches!(self, Self::Document | Self::Session | Self::Rows)
     }
 
+    /// Whether what is written says which session it is of. Text for people, and rows that models learn from, do not.
+    pub const fn names_sessions(self) -> bool {
+        !matches!(self, Self::Text | Self::Rows)
+    }
+
     const fn is_store(self) -> bool {
         matches!(self, Self::Store | Self::Session | Self::Rows)
     }

@@ -13,6 +13,8 @@ pub struct Ledger {
     done: Vec<Entry>,
     ready: Vec<Entry>,
     counts: HashMap<Fate, u64>,
+    /// The last line that turned out to be lost as a whole.
+    lost_line: Option<u64>,
 }
 
 impl Ledger {
@@ -68,6 +70,9 @@ impl Ledger {
     /// Adds what a later line has shown about an earlier one, which was held.
     pub fn add_late(&mut self, findings: impl IntoIterator<Item = (u64, Finding)>) {
         for (line, finding) in findings {
+            if self.lost_line == Some(line) && !outlives_its_line(&finding) {
+                continue;
+            }
             *self.counts.entry(finding.fate).or_default() += 1;
             self.done.push(Entry {
                 finding,
@@ -76,6 +81,25 @@ impl Ledger {
                 count: 1,
             });
         }
+    }
+
+    /// A line that was told of already turned out to be lost as a whole: one entry says so, in the place of those of its parts.
+    pub fn lose_line(&mut self, line: u64, note: &str) {
+        if self.lost_line == Some(line) {
+            return;
+        }
+        let counts = &mut self.counts;
+        let mut stays = |entry: &Entry| {
+            let stays = (entry.line, entry.last_line) != (line, line) || outlives_its_line(&entry.finding);
+            if let (false, Some(count)) = (stays, counts.get_mut(&entry.finding.fate)) {
+                *count -= entry.count;
+            }
+            stays
+        };
+        self.open.retain(|_, entry| stays(entry));
+        self.done.retain(|entry| stays(entry));
+        self.add_late([(line, Finding::new(Fate::Dropped, "", note))]);
+        self.lost_line = Some(line);
     }
 
     /// Ends all runs: the session is over.
@@ -132,6 +156,11 @@ impl Ledger {
             self.done.extend(self.open.remove(&finding));
         }
     }
+}
+
+/// Whether there is something to say of a line that is lost as a whole: what was made up is of the output.
+const fn outlives_its_line(finding: &Finding) -> bool {
+    matches!(finding.fate, Fate::Damaged | Fate::Invented)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 
 use crate::codec::Part;
 use crate::event::{Fate, Finding};
-use crate::json::Error;
+use crate::json::{Error, Str};
 pub(crate) use held::Given;
 use held::HeldParts;
 pub use held::Kept;
@@ -160,6 +160,13 @@ impl Trace {
     pub fn stands_for(&self, made: &str, source: &str) {
         if let Some(span) = self.span(source) {
             self.stand_ins.borrow_mut().add(address(made), span, made == source);
+        }
+    }
+
+    /// `made` is put together of these, which may be put together of parts of the line themselves.
+    pub(crate) fn says_all(&self, made: &str, sources: &[Str<'_>]) {
+        for span in sources.iter().flat_map(|source| self.places_of(source.as_escaped())) {
+            self.stand_ins.borrow_mut().add(address(made), span, false);
         }
     }
 
@@ -319,10 +326,16 @@ impl Trace {
         }
     }
 
-    /// The same of a part of this line, if it is one.
+    /// The same of a part of this line, if it is one, or of those that it is put together of: of what nobody has understood is told anyway.
     pub(crate) fn lost_here(&self, part: &str, note: &str) {
         if self.span(part).is_some() || self.source_of(part).is_some() {
-            self.lost(part, None, note);
+            return self.lost(part, None, note);
+        }
+        for source in self.places_of(part) {
+            let is_held = self.held.borrow().here.iter().any(|&(_, from, to)| (from, to) == source);
+            if !is_held && self.marks.borrow().touch(source) {
+                self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1));
+            }
         }
     }
 
@@ -461,12 +474,19 @@ impl Trace {
         sources.last()
     }
 
-    /// The parts of the line of which this is put together.
-    fn sources_of(&self, part: &str) -> Vec<Span> {
+    /// Where the line says this: in one place, or in several of which it is put together.
+    fn places_of(&self, part: &str) -> Vec<Span> {
+        if let Some(span) = self.span(part) {
+            return vec![span];
+        }
+        let part = address(part);
         let (begin, end) = self.line.get();
         let stand_ins = self.stand_ins.borrow();
-        let sources = stand_ins.touching(address(part)).map(|(_, source)| source);
-        sources.filter(|(from, to)| begin <= *from && *to <= end).collect()
+        let of_line = |(_, (from, to)): &(Span, Span)| begin <= *from && *to <= end;
+        let all: Vec<_> = stand_ins.touching(part).filter(of_line).collect();
+        let whole = all.iter().rfind(|(made, _)| made.0 <= part.0 && part.1 <= made.1).map(|(made, _)| *made);
+        let says = all.into_iter().filter(|(made, _)| whole.is_none_or(|whole| whole == *made));
+        says.map(|(_, source)| source).collect()
     }
 
     fn span(&self, part: &str) -> Option<(usize, usize)> {

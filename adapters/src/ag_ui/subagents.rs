@@ -24,6 +24,7 @@ impl Decoder {
         }));
         if let Some(trace) = cx.trace {
             trace.merged("a subagent is told with what it says");
+            trace.took(call.unwrap_or_default().as_escaped());
         }
         line.notice(Topic::Task, task, sink);
         Ok(())

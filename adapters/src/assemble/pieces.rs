@@ -134,7 +134,10 @@ impl Thread {
         let translated = tools.call(call, arena)?;
         let out = &desk.down.out;
         if desk.want.tools != Tools::Calls {
-            desk.down.cx.stands_for(translated.name.as_escaped(), call.name.as_escaped());
+            if let Some(trace) = desk.down.cx.trace {
+                let [server, tool] = tools.in_name(call, arena).unwrap_or_default();
+                trace.says_all(translated.name.as_escaped(), &[call.name, server, tool]);
+            }
             return Some(Block::Call(translated));
         }
         match tools.results_say(call).filter(|_| out.traced()) {

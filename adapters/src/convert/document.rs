@@ -71,8 +71,8 @@ impl Document {
         match self.said {
             true => {
                 let damaged = told.filter(|finding| finding.fate == Fate::Damaged);
-                let lost = Finding::new(Fate::Dropped, "", "one outcome is written, the last");
-                ledger.add_late(damaged.chain([lost]).map(|finding| (line, finding)));
+                ledger.add_late(damaged.map(|finding| (line, finding)));
+                ledger.lose_line(line, "one outcome is written, the last");
             }
             false => {
                 let told = told.filter(|finding| finding.fate != Fate::Invented);

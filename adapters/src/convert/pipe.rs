@@ -116,9 +116,10 @@ impl Pipe<'_, '_> {
         if !self.identity {
             self.down.encoder.finish(self.down.out);
         }
-        self.sessions.wrote(self.down.out.len() > before);
+        let promised = self.down.out.take_promise();
+        self.sessions.wrote(promised || self.down.out.len() > before);
         if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
-            self.sessions.over(trace);
+            self.sessions.over(self.options.to.mode.layout, trace);
             let mut given = self.down.encoder.given();
             // In a copy is everything, and nothing that a decoder made up.
             let tells = |finding: &Finding| !self.identity || matches!(finding.fate, Fate::Repaired | Fate::Damaged);

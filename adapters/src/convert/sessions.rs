@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::codec::Layout;
 use crate::event::{Fate, Kind, PromptSource, Topic};
 use crate::json::{Raw, Str, alike};
 use crate::trace::{Kept, Trace};
@@ -89,12 +90,14 @@ impl Sessions {
         self.wrote |= wrote;
     }
 
-    /// The session is over: its id is said by what was written of it.
-    pub(super) fn over(&mut self, trace: &Trace) {
-        match std::mem::take(&mut self.wrote) {
-            true => trace.release(&mut self.named),
-            false => trace.tell_held(&mut self.named, Fate::Dropped, "nothing is written of this session"),
-        }
+    /// The session is over: its id is said by what was written of it, where the target says ids.
+    pub(super) fn over(&mut self, layout: Layout, trace: &Trace) {
+        let lost = match std::mem::take(&mut self.wrote) {
+            true if layout.names_sessions() => return trace.release(&mut self.named),
+            true => "no place in the target: it names no session",
+            false => "nothing is written of this session",
+        };
+        trace.tell_held(&mut self.named, Fate::Dropped, lost);
     }
 
     /// Whether no line has named a session yet.

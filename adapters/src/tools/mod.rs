@@ -17,7 +17,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
-mod told;
+pub(crate) mod told;
 
 use std::cell::Cell;
 
@@ -134,6 +134,14 @@ impl Translate {
     pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
         let (args, words) = self.words(call.name, call.input, call.id, arena)?;
         in_words(call, &args, words)
+    }
+
+    /// What of a call's arguments its name may say in the target: the server and the tool.
+    pub(crate) fn in_name<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<[Str<'a>; 2]> {
+        match self.ends()?.0.args(call.name, call.input, arena)? {
+            Args::Mcp { server, tool, .. } => Some([server, tool]),
+            _ => None,
+        }
     }
 
     /// What a call asks for, and how the target says it.

@@ -46,41 +46,16 @@ impl Translate {
         if call.input == made.input {
             return out.used(call.input.as_str());
         }
-        const RENAMED: &str = "the target's own arguments";
-        if has_more_values(call.input, MOST) {
-            return out.renamed(
-                call.input.as_str(),
-                "the target's own arguments; there are too many to tell which of them have no place",
-            );
-        }
-        let mut trial = Trial {
-            tools: self,
-            call,
-            fates: Vec::new(),
-            moved: Vec::new(),
+        let words = |input: &str| {
+            let arena = Bump::new();
+            let (_, (name, input)) = self.words(call.name, Raw::trusted(input), call.id, &arena)?;
+            Some(Made::new(name.as_escaped(), input.as_str()))
         };
-        let root = Part::read(&mut Cursor::new(call.input.as_str()), 0);
-        let Some((root, base)) = root.ok().and_then(|root| {
-            let base = trial.made(&root.text)?;
-            Some((root, base))
-        }) else {
-            // The result says what the call asks for.
-            return out.renamed(call.input.as_str(), RENAMED);
-        };
-        if root.is_leaf() {
-            out.used(call.input.as_str());
+        let mut lose = |slice, name: &str| lose(slice, &format!("no place in {}: {name}", self.to.name()));
+        if let Some((base, moved)) = tell_arguments(call, &words, &mut lose, out) {
+            let is_said = |key: Str<'_>, _: Raw<'_>| moved.iter().any(|moved| key.is(moved));
+            self.tell_invented(made, Raw::trusted(&base.input), is_said, out);
         }
-        trial.judge_parts(&root, &|text| text.unwrap_or("{}").to_owned(), &base, &Place::default());
-        let Trial { fates, moved, .. } = trial;
-        for (slice, became, name) in fates {
-            match became {
-                Became::Same => out.used(slice),
-                Became::Other => out.renamed(slice, RENAMED),
-                Became::Nothing => lose(slice, &format!("no place in {}: {name}", self.to.name())),
-            }
-        }
-        let is_said = |key: Str<'_>, _: Raw<'_>| moved.iter().any(|moved| key.is(moved));
-        self.tell_invented(made, Raw::trusted(&base.input), is_said, out);
     }
 
     /// Tells the ledger of the arguments of a call in the target's words that the source does not say.
@@ -94,6 +69,50 @@ impl Translate {
             }
         }
     }
+}
+
+/// Tells the ledger what became of a call's arguments, of which `words` makes the target's. `lose` is called with what has no place, and its
+/// name. Returns the call as it was tried, and those of the target's arguments that the source's decide.
+pub(crate) fn tell_arguments<'c>(
+    call: &ToolCall<'c>,
+    words: &dyn Fn(&str) -> Option<Made>,
+    lose: &mut dyn FnMut(&'c str, &str),
+    out: &Out,
+) -> Option<(Made, Vec<String>)> {
+    const RENAMED: &str = "the target's own arguments";
+    let input = call.input.as_str();
+    if has_more_values(call.input, MOST) {
+        out.renamed(input, "the target's own arguments; there are too many to tell which of them have no place");
+        return None;
+    }
+    let root = Part::read(&mut Cursor::new(input), 0);
+    let Some((root, base)) = root.ok().and_then(|root| {
+        let base = words(&root.text)?;
+        Some((root, base))
+    }) else {
+        // The result says what the call asks for.
+        out.renamed(input, RENAMED);
+        return None;
+    };
+    if root.is_leaf() {
+        out.used(input);
+    }
+    let mut trial = Trial {
+        words,
+        id: call.id,
+        fates: Vec::new(),
+        moved: Vec::new(),
+    };
+    trial.judge_parts(&root, &|text| text.unwrap_or("{}").to_owned(), &base, &Place::default());
+    let Trial { fates, moved, .. } = trial;
+    for (slice, became, name) in fates {
+        match became {
+            Became::Same => out.used(slice),
+            Became::Other => out.renamed(slice, RENAMED),
+            Became::Nothing => lose(slice, &name),
+        }
+    }
+    Some((base, moved))
 }
 
 /// Whether there are more than so many keys and elements in a value.
@@ -151,14 +170,14 @@ enum Became {
 
 /// A call in the target's words.
 #[derive(Debug, PartialEq, Eq)]
-struct Made {
+pub(crate) struct Made {
     name: String,
     input: String,
 }
 
 struct Trial<'t, 's> {
-    tools: &'t Translate,
-    call: &'t ToolCall<'t>,
+    words: &'t dyn Fn(&str) -> Option<Made>,
+    id: Str<'t>,
     fates: Vec<(&'s str, Became, String)>,
     /// The target's arguments that were others, or missing, when one of the source's was.
     moved: Vec<String>,
@@ -169,12 +188,7 @@ type Whole<'w> = &'w dyn Fn(Option<&str>) -> String;
 
 impl<'s> Trial<'_, 's> {
     fn made(&self, input: &str) -> Option<Made> {
-        let arena = Bump::new();
-        let (_, (name, input)) = self.tools.words(self.call.name, Raw::trusted(input), self.call.id, &arena)?;
-        Some(Made {
-            name: name.as_escaped().to_owned(),
-            input: input.as_str().to_owned(),
-        })
+        (self.words)(input)
     }
 
     fn judge(&mut self, part: &Part<'s>, whole: Whole<'_>, base: &Made, place: &Place<'s>) {
@@ -195,7 +209,7 @@ impl<'s> Trial<'_, 's> {
             }
         };
         // The call's own id may stand among its arguments too.
-        let is_id = !self.call.id.is_empty() && Raw::trusted(part.slice).string() == Some(self.call.id);
+        let is_id = !self.id.is_empty() && Raw::trusted(part.slice).string() == Some(self.id);
         let became = if is_id {
             Became::Same
         } else if nothing {
@@ -259,6 +273,14 @@ impl<'s> Trial<'_, 's> {
 }
 
 impl Made {
+    /// A call of the tool `name`.
+    pub(crate) fn new(name: &str, input: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            input: input.to_owned(),
+        }
+    }
+
     /// Whether it says `text` at a place.
     fn says(&self, keys: &[Option<&str>], text: &str) -> bool {
         let mut value = Some(Raw::trusted(&self.input));

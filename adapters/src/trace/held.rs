@@ -130,21 +130,17 @@ impl Trace {
                 held.here.push((number, from, to));
             }
         };
-        match self.span(part).or_else(|| self.source_of(part)) {
-            Some(place) => add(Some(place)),
-            // It may be put together of parts of the line.
-            None => match self.sources_of(part) {
-                none if none.is_empty() => add(None),
-                places => places.into_iter().for_each(|place| add(Some(place))),
-            },
+        match self.places_of(part) {
+            none if none.is_empty() => add(None),
+            places => places.into_iter().for_each(|place| add(Some(place))),
         }
     }
 
     /// The same of a part that may have gone over already, or is none of the line's.
     pub fn hold_unsaid(&self, kept: &mut Kept, part: &str) {
-        let holds = match self.span(part).or_else(|| self.source_of(part)) {
-            Some((from, to)) => from == to || !self.marks.borrow().touch((from, to)),
-            None => self.watched.borrow().iter().any(|watched| watched.holds(address(part))),
+        let holds = match self.places_of(part) {
+            none if none.is_empty() => self.watched.borrow().iter().any(|watched| watched.holds(address(part))),
+            places => places.iter().any(|(from, to)| from == to || !self.marks.borrow().touch((*from, *to))),
         };
         if holds {
             self.hold(kept, part);

@@ -429,7 +429,7 @@ impl Encoder {
 
     /// A program that cannot even begin names no session.
     fn unsaid_session(&self, origin: Origin<'_>, out: &Out) {
-        if let Some(id) = origin.session.filter(|_| !self.turn.begun && self.turns == 0) {
+        if let Some(id) = origin.session.filter(|_| !self.is_text() && !self.turn.begun && self.turns == 0) {
             let mut kept = Kept::default();
             out.hold(&mut kept, id.as_escaped());
             out.drop_held(&mut kept, "a run that cannot begin names no session");

@@ -224,7 +224,7 @@ fn is_beside(spot: &Spot) -> bool {
             || spot.pointer.contains("cost")
             || spot.pointer.starts_with("/tokens/")
             || spot.pointer == "/properties/time"
-            || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
+            || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created"))
 }
 
 /// The kind of a line and the pointer without indices: what findings are grouped by.

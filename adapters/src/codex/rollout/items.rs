@@ -349,7 +349,8 @@ fn function<'a>(line: &Line<'a>) -> Result<ToolCall<'a>, Error> {
             ..made(line, "name", input)?
         });
     }
-    let input = arguments_json(Some(line.need("arguments")?), cx);
+    let arguments = line.need("arguments")?;
+    let input = arguments_json(Some(arguments), cx);
     let call = made(line, "name", input)?;
     let beside = line
         .text("namespace")
@@ -361,7 +362,7 @@ fn function<'a>(line: &Line<'a>) -> Result<ToolCall<'a>, Error> {
     json.key("arguments").raw(input).mark('}');
     let made = json.done();
     let name = Str::trusted(MCP_TOOL_CALL);
-    for (part, source) in [("server", server), ("tool", tool), ("arguments", input.as_str())] {
+    for (part, source) in [("server", server), ("tool", tool), ("arguments", arguments.as_escaped())] {
         if let Some(part) = made.get(part) {
             cx.stands_for(part.string().map_or(part.as_str(), Str::as_escaped), source);
         }

@@ -14,6 +14,7 @@ use crate::event::{
 };
 use crate::json::{Out, Raw, Str};
 use crate::store::{known_time, version};
+use crate::tools::told::{Made, tell_arguments};
 
 /// The version of the program whose files are written.
 const VERSION: &str = "0.169.0";
@@ -220,7 +221,9 @@ impl Encoder {
         let made = if own_names { asked(call, &arena) } else { None };
         if made.is_some() {
             out.used(call.name.as_escaped());
-            out.used(call.input.as_str());
+            if out.traced() {
+                tell_arguments(call, &|input| made_of(call, input), &mut |part, name| out.lost(part, None, &format!("no place in codex: {name}")), out);
+            }
         }
         let id = || call.id.as_escaped().to_owned();
         match made {
@@ -399,6 +402,25 @@ impl Encoder {
     }
 }
 
+/// A call with these arguments as it would be written.
+fn made_of(call: &ToolCall<'_>, input: &str) -> Option<Made> {
+    let arena = Bump::new();
+    let call = ToolCall {
+        input: Raw::trusted(input),
+        ..*call
+    };
+    Some(match asked(&call, &arena)? {
+        Asked::Function(name, arguments) => Made::new(name, arguments.as_str()),
+        Asked::Mcp { server, tool, arguments } => Made::new(&format!("{} {}", server.as_escaped(), tool.as_escaped()), arguments.as_str()),
+        Asked::Patch(patch) => Made::new("", &format!("\"{}\"", patch.as_escaped())),
+        Asked::Search { query, action } => {
+            let mut out = Out::default();
+            search(query, action, &mut out);
+            Made::new("", &String::from_utf8_lossy(out.written()))
+        }
+    })
+}
+
 /// What the server does for a search; hosts are shown the kinds of actions in other words.
 fn search(query: Str<'_>, action: Option<Raw<'_>>, out: &mut Out) {
     let kind = action.and_then(|action| action.get("type")?.string());
@@ -423,10 +445,9 @@ fn search(query: Str<'_>, action: Option<Raw<'_>>, out: &mut Out) {
         out.lit(":");
         out.unchecked(value);
     }
-    match members().any(|(name, value)| name.is("query") || value.string() == Some(query)) {
-        false if kind == "search" => out.str_if(",\"query\":", Some(query)),
-        false if !query.is_empty() => out.lost(query.as_escaped(), None, "no place in codex"),
-        _ => {}
+    let says_it = |(name, value): (Str<'_>, Raw<'_>)| name.is("query") || value.string() == Some(query);
+    if kind == "search" && !members().any(says_it) {
+        out.str_if(",\"query\":", Some(query));
     }
     out.lit("}");
 }
