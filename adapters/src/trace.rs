@@ -209,6 +209,14 @@ impl Trace {
         }
     }
 
+    /// The same if it has; else it may do so yet.
+    pub(crate) fn told_if_said(&self, kept: &mut Kept, made: &str, note: &'static str) {
+        let is_held = self.watched.borrow().iter().any(|watched| watched.held && watched.made == address(made));
+        if is_held || self.saw(made) {
+            self.told(kept, made, note);
+        }
+    }
+
     /// Whether a text that is watched has gone over.
     pub fn saw(&self, made: &str) -> bool {
         self.seen.borrow().contains(&address(made))

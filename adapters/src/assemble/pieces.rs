@@ -354,6 +354,9 @@ impl Thread {
         };
         let mut index = block.index;
         let whose: &str = &parent;
+        if !self.round.unsaid_model.is_empty() {
+            desk.down.out.tells(&model, &self.round.unsaid_model);
+        }
         for (fact, kept) in [millis, &id, whose].into_iter().zip(&facts).filter(|(_, kept)| !kept.is_empty()) {
             desk.down.out.tells(fact, kept);
         }
@@ -483,6 +486,7 @@ impl Thread {
         for (kept, fact) in facts.iter_mut().zip([millis, &id, whose]) {
             desk.down.out.told(kept, fact);
         }
+        desk.down.out.told_if_said(&mut self.round.unsaid_model, &model);
         self.blocks[at] = Pending {
             shown: true,
             started: true,

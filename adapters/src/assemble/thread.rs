@@ -52,6 +52,8 @@ pub(super) struct Round {
     pub(super) declared: bool,
     pub(super) id: String,
     pub(super) model: String,
+    /// Where the source says the model, until something is said with it.
+    pub(super) unsaid_model: Kept,
     pub(super) stop: Option<String>,
     /// What that word means is known.
     means: bool,
@@ -131,6 +133,9 @@ impl Thread {
         }
         self.round.declared = true;
         desk.emit(event);
+        if let Some(model) = start.model.filter(|_| desk.want.snapshots) {
+            desk.down.out.hold_unsaid(&mut self.round.unsaid_model, model.as_escaped());
+        }
     }
 
     pub(super) fn block_start(&mut self, event: &Event<'_>, start: BlockStart<'_>, mut desk: Desk<'_, '_, '_>) {
@@ -413,6 +418,9 @@ impl Thread {
             kind: Kind::RoundEnd(&end),
             ..*event
         });
+        desk.down
+            .out
+            .drop_held(&mut self.round.unsaid_model, "no place in the target: nothing that says a model is said in this reply");
         self.results.tell(desk.down);
         let mut tokens = std::mem::take(&mut self.round.tokens);
         if event.origin.parent.is_some() {

@@ -344,6 +344,7 @@ impl Encode for Encoder {
             Kind::Prompt(prompt) => self.prompt(event, prompt, out),
             Kind::RoundStart(start) => {
                 if let Some(model) = start.model.filter(|model| self.model.is_none() && !model.is_empty()) {
+                    out.used(model.as_escaped());
                     self.model = Some(model.as_escaped().to_owned());
                 }
                 out.carried();

@@ -254,6 +254,7 @@ impl Encoder {
         out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
         if reply.error.is_some() && round.model != SYNTHETIC {
             // What the program itself says about a failed call is no model's.
+            out.lost(reply.model.unwrap_or_default().as_escaped(), None, "");
             out.text(SYNTHETIC);
             out.invented("/message/model", "the target's word for what no model said");
         } else {

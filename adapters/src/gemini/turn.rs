@@ -342,7 +342,9 @@ impl Encoder {
         if error.is_some() {
             error_of(error_type(outcome.kind), error.into_iter(), out);
         }
-        self.taken(outcome, usage).write(out);
+        if self.taken(outcome, usage).write(out) {
+            self.facts.said(out);
+        }
         self.end_result(outcome, out);
         close(&[], out);
     }

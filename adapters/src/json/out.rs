@@ -251,6 +251,14 @@ impl Out {
         }
     }
 
+    /// The same if it has; else it may do so yet.
+    #[inline]
+    pub(crate) fn told_if_said(&self, kept: &mut Kept, made: &str) {
+        if let Some(trace) = self.trace.as_ref().filter(|_| !kept.is_empty()) {
+            trace.told_if_said(kept, made, "no place in the target");
+        }
+    }
+
     /// Tells the ledger that the meaning of this event went over, though nothing of its text was written (yet).
     #[inline]
     pub fn carried(&self) {

@@ -10,6 +10,10 @@ use crate::event::{
 };
 use crate::json::{Error, Raw, Str};
 use crate::store::{Child, Reading, unknown};
+use crate::trace::Kept;
+
+/// What the ledger says of a model that nothing is said with.
+pub(super) const NO_REPLY: &str = "no place in the target: nothing that says a model is said in this turn";
 
 /// Reads rollout files of all generations.
 #[derive(Debug, Default)]
@@ -23,6 +27,8 @@ pub struct Decoder {
     pub(super) tasked: bool,
     /// The model, as the body of a JSON string.
     pub(super) model: String,
+    /// Where it is said, until something is said with it.
+    pub(super) unsaid_model: Kept,
     pub(super) round: Round,
     /// Calls of the turn that have no result yet.
     pub(super) open: BTreeSet<String>,
@@ -71,10 +77,14 @@ impl Decode for Decoder {
         match kind {
             "session_meta" => self.session_meta(&line, sink)?,
             "turn_context" => {
+                self.notice(&line, kind, Topic::Status, None, sink);
                 if let Some(model) = line.text("model") {
                     model.as_escaped().clone_into(&mut self.model);
+                    if let Some(trace) = cx.trace {
+                        trace.tell_held(&mut self.unsaid_model, Fate::Dropped, NO_REPLY);
+                        trace.hold_unsaid(&mut self.unsaid_model, model.as_escaped());
+                    }
                 }
-                self.notice(&line, kind, Topic::Status, None, sink);
             }
             "token_usage_record" => self.tokens(&line, line.get("usage"), line.get("thread_token_usage"), sink),
             "compacted" => self.compaction(&line, kind, line.text("message"), sink),
@@ -87,6 +97,9 @@ impl Decode for Decoder {
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         self.end_turn(cx, sink);
+        if let Some(trace) = cx.trace {
+            trace.tell_held(&mut self.unsaid_model, Fate::Dropped, NO_REPLY);
+        }
     }
 
     fn next_session(&mut self, _to: &str) {

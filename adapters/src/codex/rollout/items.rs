@@ -1,6 +1,6 @@
 //! What the model was told and said: items of OpenAI's Responses API.
 
-use super::decode::Decoder;
+use super::decode::{Decoder, NO_REPLY};
 use super::line::Line;
 use super::output::{Said, said};
 use crate::chat::arguments_json;
@@ -148,7 +148,14 @@ impl Decoder {
         if self.kept.is_main() {
             self.kept.turn.reply(reply);
         }
+        let name = model.unwrap_or_default().as_escaped();
+        if let Some(trace) = line.cx.trace {
+            trace.watch(name, &self.unsaid_model);
+        }
         self.tell(line, Kind::Reply(reply), sink);
+        if let Some(trace) = line.cx.trace.filter(|_| !self.unsaid_model.is_empty()) {
+            trace.told_if_said(&mut self.unsaid_model, name, NO_REPLY);
+        }
     }
 
     /// Each part of its summary is a thought, and each part of itself. What is sealed says nothing to others.

@@ -200,7 +200,8 @@ impl Encoder {
             usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
             self.round.usage = Some(usage.detached());
         }
-        if let Some(model) = reply.model {
+        // One that says nothing is no message, and names no model.
+        if let Some(model) = reply.model.filter(|_| !reply.blocks.is_empty()) {
             self.round.model = Some(kept(model, out));
         }
         let mut any = false;
