@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use super::encode::Encoder;
 use crate::codec::Dialect;
 use crate::codex::items::addressed;
-use crate::codex::tools::model::{Asked, asked};
+use crate::codex::tools::model::{Asked, asked, deleted};
 use crate::event::{
     Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
     ToolResult, Usage,
@@ -235,6 +235,9 @@ impl Encoder {
                 return;
             }
             Some(Asked::Patch(patch)) => {
+                for diff in deleted(call.input) {
+                    out.lost(diff.as_escaped(), None, "a patch does not say what stood in a file that it deletes");
+                }
                 self.turn.patches.insert(id());
                 self.item(time, "custom_tool_call", out);
                 out.lit(",\"status\":\"completed\",\"name\":\"apply_patch\",\"input\":");
@@ -423,8 +426,9 @@ fn search(query: Str<'_>, action: Option<Raw<'_>>, out: &mut Out) {
         out.lit(":");
         out.unchecked(value);
     }
-    match members().any(|(name, value)| name.is("query") || value.string() == Some(query)) {
-        false if kind == "search" => out.str_if(",\"query\":", Some(query)),
+    let has_query = members().any(|(name, _)| name.is("query"));
+    match members().any(|(_, value)| value.string() == Some(query)) {
+        false if kind == "search" && !has_query => out.str_if(",\"query\":", Some(query)),
         false if !query.is_empty() => out.lost(query.as_escaped(), None, "no place in codex"),
         _ => {}
     }

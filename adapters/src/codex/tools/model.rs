@@ -160,6 +160,18 @@ fn changed(change: Raw<'_>, arena: &Bump) -> Option<String> {
     Some(format!("*** {what} File: {path}\n{moved}{}", hunks(&diff)))
 }
 
+/// What stood in files that a list of changes deletes: a patch names such a file and no more.
+pub(in crate::codex) fn deleted<'a>(input: Raw<'a>) -> impl Iterator<Item = Str<'a>> {
+    let changes = input.get("changes").into_iter().flat_map(Raw::elements);
+    let deletes = |change: &Raw<'a>| {
+        let kind = change.get("kind");
+        let word = kind.and_then(Raw::string).or_else(|| kind?.get("type")?.string());
+        word.is_some_and(|word| word.is("delete"))
+    };
+    let diff = |change: Raw<'a>| change.get("diff")?.string().filter(|diff| !diff.is_empty());
+    changes.filter(deletes).filter_map(diff)
+}
+
 /// The lines of a diff as those of a patch, which does not number them.
 fn hunks(diff: &str) -> String {
     let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
