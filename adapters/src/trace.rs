@@ -204,7 +204,8 @@ impl Trace {
         match (held, renamed) {
             (true, _) => kept.0.clear(),
             (false, Some(note)) if self.saw(made) => self.tell_held(kept, Fate::Renamed, note),
-            _ if self.saw(made) => self.release(kept),
+            // An empty text stands wherever nothing is said.
+            _ if !made.is_empty() && self.saw(made) => self.release(kept),
             _ => self.tell_held(kept, Fate::Dropped, note),
         }
     }

@@ -40,6 +40,30 @@ impl Unsaid {
         self.0.drain(..).for_each(|(_, mut kept)| out.release(&mut kept));
     }
 
+    /// They are said as long as nothing takes the place of what says them: those before them that are others are not said any more.
+    pub(crate) fn said_for_now(&mut self, by: &mut Self, note: &'static str, out: &Out) {
+        by.lose_others(self.0.last().map(|(fact, _)| fact.as_str()), note, out);
+        by.0.append(&mut self.0);
+    }
+
+    /// What has taken the place of what said them says this, or nothing.
+    pub(crate) fn lose_others(&mut self, fact: Option<&str>, note: &'static str, out: &Out) {
+        self.0.retain_mut(|(known, kept)| {
+            let stays = Some(known.as_str()) == fact;
+            if !stays {
+                out.drop_held(kept, note);
+            }
+            stays
+        });
+    }
+
+    /// Where the source says them.
+    pub(crate) fn take(&mut self) -> Kept {
+        let mut all = Kept::default();
+        self.0.drain(..).for_each(|(_, kept)| all.append(kept));
+        all
+    }
+
     /// They were not said, for no turn has begun.
     pub(crate) fn drop(&mut self, out: &Out) {
         for (_, mut kept) in self.0.drain(..) {

@@ -108,6 +108,9 @@ impl Assembler {
         let (thread, mut desk) = self.at(event.origin.parent, down);
         thread.settle(event.origin, &mut desk);
         thread.end_round(event.origin, &mut desk);
+        if self.duties.foreign && prompt.is_mark() {
+            return down.out.left_out("a mark of the program's own, without a word");
+        }
         self.pass(event, down);
     }
 

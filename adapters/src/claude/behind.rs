@@ -1,8 +1,8 @@
-//! Replies whose tokens are said behind them, by the line that ends their round: their lines are held until then, for each says them.
+//! Replies of which a line behind them says why they stopped and what they cost: their lines are held until then, for each says it.
 
 use crate::blocks::UsagePlace;
 use crate::codec::{Layout, Style};
-use crate::event::{Event, Kind, Usage};
+use crate::event::{Event, Kind, RoundEnd, RoundStop, Usage};
 use crate::json::Out;
 
 use super::encode::Encoder;
@@ -19,10 +19,26 @@ pub(super) struct Behind {
     /// The source says tokens so, and nobody waits for each line.
     waits: bool,
     lines: Vec<u8>,
-    /// Where the tokens go, in what is held.
-    places: Vec<usize>,
+    /// Where it goes, in what is held.
+    places: Vec<Place>,
     /// The same in what is being written.
-    here: Vec<usize>,
+    here: Vec<Place>,
+}
+
+/// Where something goes that the end of the round says.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: usize,
+    what: Rest,
+}
+
+/// What of an `assistant` line the end of its round says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// The tokens.
+    Tokens,
+    /// Why it stopped, and the tokens.
+    StopAndTokens,
 }
 
 impl Behind {
@@ -40,13 +56,13 @@ impl Behind {
         self.waits
     }
 
-    /// The tokens of the line that is being written go here.
-    pub(super) fn place(&mut self, at: usize) {
-        self.here.push(at);
+    /// What the end of the round says of the line that is being written goes here.
+    pub(super) fn place(&mut self, at: usize, what: Rest) {
+        self.here.push(Place { at, what });
     }
 
-    /// Before an event is written: what no tokens of this round follow is told without them. `write` writes tokens.
-    pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out, write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+    /// Before an event is written: what no tokens of this round follow is told without them. `write` writes what the end says.
+    pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out, write: impl FnMut(&RoundEnd<'_>, Rest, &mut Out)) {
         if self.lines.is_empty() {
             return;
         }
@@ -55,37 +71,50 @@ impl Behind {
             Kind::Prompt(_) | Kind::Session(_) | Kind::RoundStart(_) | Kind::Outcome(_) | Kind::Fatal(_)
         );
         if ends || self.lines.len() > MOST {
-            self.tell(None, out, write);
+            self.tell(&RoundEnd::PLAIN, out, write);
         }
     }
 
     /// An event was written, behind `from`: holds it, or tells with what tokens all that is held was said.
-    pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out, write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+    pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out, write: impl FnMut(&RoundEnd<'_>, Rest, &mut Out)) {
         if self.lines.is_empty() && self.here.is_empty() {
             return;
         }
         let before = self.lines.len();
-        self.places.extend(self.here.drain(..).map(|at| before + at - from));
+        let moved = |place: Place| Place {
+            at: before + place.at - from,
+            ..place
+        };
+        self.places.extend(self.here.drain(..).map(moved));
         if out.len() > from {
             self.lines.append(&mut out.take_from(from));
             out.promise();
         }
         match event.kind {
             _ if event.origin.parent.is_some() => {}
-            Kind::RoundStop(stop) if stop.usage.is_some() => self.tell(stop.usage.as_ref(), out, write),
-            Kind::RoundEnd(end) => self.tell(end.usage.as_ref(), out, write),
+            Kind::RoundStop(RoundStop {
+                stop, usage: Some(usage), ..
+            }) => {
+                let end = RoundEnd {
+                    stop: *stop,
+                    usage: Some(*usage),
+                    ..RoundEnd::PLAIN
+                };
+                self.tell(&end, out, write);
+            }
+            Kind::RoundEnd(end) => self.tell(end, out, write),
             _ => {}
         }
     }
 
     /// Tells what is held.
-    pub(super) fn tell(&mut self, usage: Option<&Usage<'_>>, out: &mut Out, mut write: impl FnMut(Option<&Usage<'_>>, &mut Out)) {
+    pub(super) fn tell(&mut self, end: &RoundEnd<'_>, out: &mut Out, mut write: impl FnMut(&RoundEnd<'_>, Rest, &mut Out)) {
         let lines = std::mem::take(&mut self.lines);
         let mut done = 0;
-        for at in self.places.drain(..) {
+        for Place { at, what } in self.places.drain(..) {
             out.bytes(&lines[done..at]);
             done = at;
-            write(usage, out);
+            write(end, what, out);
         }
         out.bytes(&lines[done..]);
     }
@@ -94,16 +123,25 @@ impl Behind {
 impl Encoder {
     pub(super) fn before(&mut self, event: &Event<'_>, out: &mut Out) {
         let Self { behind, writer, .. } = self;
-        behind.before(event, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
+        behind.before(event, out, |end, _, out| writer.usage_at(out, end.usage.as_ref(), UsagePlace::Message));
     }
 
     pub(super) fn after(&mut self, event: &Event<'_>, from: usize, out: &mut Out) {
         let Self { behind, writer, .. } = self;
-        behind.after(event, from, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
+        behind.after(event, from, out, |end, _, out| {
+            writer.usage_at(out, end.usage.as_ref(), UsagePlace::Message)
+        });
     }
 
     pub(super) fn tell_behind(&mut self, usage: Option<&Usage<'_>>, out: &mut Out) {
         let Self { behind, writer, .. } = self;
-        behind.tell(usage, out, |usage, out| writer.usage_at(out, usage, UsagePlace::Message));
+        behind.tell(
+            &RoundEnd {
+                usage: usage.copied(),
+                ..RoundEnd::PLAIN
+            },
+            out,
+            |end, _, out| writer.usage_at(out, end.usage.as_ref(), UsagePlace::Message),
+        );
     }
 }

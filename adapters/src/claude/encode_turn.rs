@@ -6,7 +6,7 @@ use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, 
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
-use super::behind::FOOT;
+use super::behind::{FOOT, Rest};
 use super::encode::{Encoder, LINE, Line, write_request};
 
 /// What an `assistant` line, or a retry, may call its error.
@@ -242,7 +242,7 @@ impl Encoder {
 
     fn await_tokens(&mut self, origin: &Origin<'_>, reply: &Reply<'_>, out: &Out) {
         if self.awaits_tokens(origin.parent, reply) {
-            self.behind.place(out.len() + FOOT.len());
+            self.behind.place(out.len() + FOOT.len(), Rest::Tokens);
         }
     }
 

@@ -277,3 +277,32 @@ fn a_reply_keeps_its_id_in_a_transcript() {
     assert!(transcript.contains("\"id\":\"m1\""), "{transcript}");
     assert!(!ledger.contains("/message/id"), "{ledger}");
 }
+
+/// Why a reply stopped is said in Claude's words, though the source says it only behind the reply.
+#[test]
+fn a_transcript_says_why_a_reply_stopped() {
+    let opencode = |kind: &str, part: &str| {
+        let part = format!(r#"{{"id":"p","sessionID":"s","messageID":"m",{part}}}"#);
+        format!("{{\"type\":\"{kind}\",\"timestamp\":1,\"sessionID\":\"s\",\"part\":{part}}}\n")
+    };
+    for (word, said, outcome) in [("stop", "end_turn", "success"), ("length", "max_tokens", "limit_tokens")] {
+        let log = [
+            opencode("step_start", r#""type":"step-start""#),
+            opencode("text", r#""type":"text","text":"half""#),
+            opencode(
+                "step_finish",
+                &format!(r#""type":"step-finish","reason":"{word}","tokens":{{"input":7,"output":5}}"#),
+            ),
+        ];
+        let rfc = format!(
+            r#"{{"id":"r","object":"chat.completion","created":1,"model":"m","session_id":"s","choices":[{{"index":0,"message":{{"role":"assistant","content":"half"}},"finish_reason":"{word}"}}]}}"#
+        );
+        for (log, from) in [(log.concat(), "opencode"), (rfc, "qwen")] {
+            let transcript = crate::testing::kept(&log, from, "claude:transcript");
+            let stop = format!(r#""stop_reason":"{said}","stop_sequence":null"#);
+            assert!(transcript.contains(&stop), "{from}: {transcript}");
+            let again = crate::testing::converted(&transcript, "claude:transcript", "agentglot");
+            assert!(again.contains(&format!(r#""outcome":"{outcome}""#)), "{from}: {again}");
+        }
+    }
+}

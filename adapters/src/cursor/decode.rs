@@ -350,6 +350,7 @@ impl Decoder {
         if let (Some(value), Some(_)) = (said, answer) {
             if let Some(trace) = line.cx.trace {
                 trace.note(Fate::Merged, "/result", "what comes before the answer stands in lines of its own");
+                trace.took(value.as_str());
             }
             fields.push(Field {
                 at: At::Line,

@@ -531,3 +531,18 @@ fn a_piece_at_a_time_that_nobody_knows_is_a_piece_all_the_same() {
         assert!(!converter.take_ledger().contains("/timestamp_ms"));
     }
 }
+
+/// The result says again what was said in segments: one entry tells of it, whether or not the target says the answer with the outcome.
+#[test]
+fn the_result_has_one_entry() {
+    for to in ["claude", "claude:transcript", "gemini:chat", "qwen-code:chat", "acp"] {
+        let (_, ledger) = crate::testing::traced(&turn(), "cursor", to);
+        let last = |line: &&str| line.contains("\"line\":9,");
+        let tells = |line: &&str| {
+            ["\"pointer\":\"\",\"fate\":\"dropped\"", "\"pointer\":\"/result\""]
+                .iter()
+                .any(|what| line.contains(what))
+        };
+        assert_eq!(ledger.lines().filter(last).filter(tells).count(), 1, "{to}: {ledger}");
+    }
+}

@@ -1,4 +1,4 @@
-use super::Content;
+use super::{Block, Content};
 use crate::json::{Raw, Str};
 
 /// The session's facts. Claude, Qwen Code: `system/init`, once a turn. Cursor: `system/init`, once a run. RFC: the receipt's
@@ -87,6 +87,14 @@ pub struct Prompt<'a> {
     pub content: Content<'a>,
     /// Who really wrote it.
     pub source: PromptSource,
+}
+
+impl Prompt<'_> {
+    /// Whether the program itself has put something into the user's place in which no word is, nor an image.
+    pub fn is_mark(&self) -> bool {
+        let Content::Blocks(blocks) = self.content else { return false };
+        self.source == PromptSource::Agent && blocks.iter().all(|block| matches!(block, Block::Other { .. }))
+    }
 }
 
 /// Who wrote a message in the user's role.

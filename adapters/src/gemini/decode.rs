@@ -6,11 +6,12 @@ use super::{CANCELLED, ERROR, FATAL_TOOL, FORBIDDEN, NO_TIME, TURN_LIMIT};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{
-    At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Piece, Place,
-    Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Piece,
+    Place, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 use crate::tools;
+use crate::trace::Kept;
 
 /// Reads `stream-json` and `json`.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Decoder {
     next: u32,
     /// What the last `error` line of the run said: a failed outcome may say nothing itself.
     warned: String,
+    /// Where the run says it, for the ledger.
+    kept: Kept,
 }
 
 impl Decode for Decoder {
@@ -260,8 +263,8 @@ impl Decoder {
 
     fn warning<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let message = line.need("message")?;
-        let origin = line.origin();
-        let notice = line.cx.keep(Notice {
+        let (origin, cx) = (line.origin(), line.cx);
+        let notice = cx.keep(Notice {
             name: Str::trusted("error"),
             topic: Topic::Other,
             message: Some(message),
@@ -273,6 +276,10 @@ impl Decoder {
             kind: Kind::Notice(notice),
             fields: line.rest(),
         });
+        if let Some(trace) = cx.trace {
+            trace.tell_held(&mut self.kept, Fate::Dropped, "another error followed");
+            trace.hold_unsaid(&mut self.kept, message.as_escaped());
+        }
         Ok(())
     }
 
@@ -302,12 +309,20 @@ impl Decoder {
             usage: stats.map(|stats| stats.usage),
             ..Outcome::new(kind)
         });
+        let said = outcome.error.filter(|_| error.is_none()).unwrap_or_default();
+        if let Some(trace) = cx.trace {
+            trace.watch(said.as_escaped(), &self.kept);
+        }
+        let mut kept = std::mem::take(&mut self.kept);
         self.end_run(origin, sink);
         sink.event(&Event {
             origin,
             kind: Kind::Outcome(outcome),
             fields: line.rest_behind(fields),
         });
+        if let Some(trace) = cx.trace {
+            trace.told(&mut kept, said.as_escaped(), "the outcome does not say it");
+        }
         Ok(())
     }
 

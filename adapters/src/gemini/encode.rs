@@ -25,6 +25,8 @@ pub struct Encoder {
     pub(super) model: Option<String>,
     /// Where the source says session and model, until a line says them here.
     pub(super) facts: Unsaid,
+    /// The same of what the last document says.
+    pub(super) said: Unsaid,
     /// The last time that the source said, as it is written.
     time: String,
     pub(super) turn: Turn,
@@ -46,6 +48,7 @@ impl Encoder {
             session: String::new(),
             model: None,
             facts: Unsaid::default(),
+            said: Unsaid::default(),
             time: String::new(),
             turn: Turn::default(),
             answer: Answer::of_last_turn(true),
@@ -290,7 +293,9 @@ impl Encode for Encoder {
     fn input(&mut self, _: &Input<'_>, _: &mut Out) {}
 
     fn given(&mut self) -> Kept {
-        self.answer.given()
+        let mut given = self.answer.given();
+        given.append(self.said.take());
+        given
     }
 
     fn finish(&mut self, out: &mut Out) {

@@ -183,3 +183,55 @@ fn a_call_of_another_session_is_another_call() {
     let events = crate::testing::kept(&log, "gemini:chat", "agentglot");
     assert_eq!(events.matches("\"event\":\"tool_result\"").count(), 1, "{events}");
 }
+
+/// The header of another session ends the one before, though no line says how its turn ended; ids of calls may come again.
+#[test]
+fn another_chat_is_another_session() {
+    let chat = |id: &str| {
+        let header = format!(
+            r#"{{"sessionId":"{id}","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}}"#
+        );
+        let ask = format!(r#"{{"id":"u","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":[{{"text":"ask {id}"}}]}}"#);
+        let call = r#"{"id":"c","name":"run_shell_command","args":{"command":"ls"},"result":[],"status":"success"}"#;
+        let say = format!(
+            r#"{{"id":"r","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"say","thoughts":[],"model":"m","toolCalls":[{call}]}}"#
+        );
+        format!("{header}\n{ask}\n{say}\n")
+    };
+    let log = chat("one") + &chat("two");
+    let events = converted(&log, "gemini:chat", "agentglot");
+    for session in ["one", "two"] {
+        let outcome = format!(r#""event":"outcome","session":"{session}""#);
+        assert_eq!(events.matches(&outcome).count(), 1, "{events}");
+    }
+    assert_eq!(converted(&log, "gemini:chat", "sharegpt").lines().count(), 2);
+    let mut checker = crate::check::Checker::new("gemini:chat".parse().unwrap());
+    checker.feed(log.as_bytes());
+    let rules: Vec<_> = checker.finish().0.into_iter().map(|finding| finding.rule).collect();
+    assert!(!rules.contains(&crate::check::Rule::DuplicateCallId), "{rules:?}");
+}
+
+/// A run that failed without saying why failed of what its last `error` line said; of any other run nobody says that.
+#[test]
+fn an_error_line_is_lost_where_no_outcome_says_it() {
+    let log = |end: &str| {
+        let mut log = LOG.lines().take(2).collect::<Vec<_>>().join("\n");
+        log.push_str("\n{\"type\":\"error\",\"timestamp\":\"2026-11-21T07:03:48.500Z\",\"severity\":\"error\",\"message\":\"Empty reply.\"}\n");
+        log + &format!("{{\"type\":\"result\",\"timestamp\":\"2026-11-21T07:03:48.546Z\",{end}}}\n")
+    };
+    for to in ["claude", "codex", "acp", "opencode", "qwen"] {
+        let dropped = |end: &str| {
+            let (out, ledger) = traced(&log(end), "gemini", to);
+            let here = ledger.lines().filter(|line| line.contains("\"line\":3,") && line.contains("\"dropped\""));
+            let said = |line: &&str| line.contains("\"pointer\":\"\"") || line.contains("\"pointer\":\"/message\"");
+            (out.contains("Empty reply."), here.filter(said).count())
+        };
+        assert_eq!(dropped(r#""status":"error""#), (true, 0), "{to}");
+        assert_eq!(dropped(r#""status":"success""#), (false, 1), "{to}");
+        assert_eq!(
+            dropped(r#""status":"error","error":{"type":"unknown","message":"Else."}"#),
+            (false, 1),
+            "{to}"
+        );
+    }
+}

@@ -382,11 +382,13 @@ impl Encoder {
         } else {
             member("response", Str::trusted(&answer), out);
             written = self.taken(outcome, usage).write(out);
-            if written {
-                self.facts.said(out);
-            }
         }
-        out.drop_held(&mut self.tools, "no place in gemini: the last turn is counted");
+        const LAST: &str = "no place in gemini: the last turn is counted";
+        match written {
+            true => self.facts.said_for_now(&mut self.said, LAST, out),
+            false => self.said.lose_others(None, LAST, out),
+        }
+        out.drop_held(&mut self.tools, LAST);
         self.tools = self.turn.deeds.named(written, out);
         self.end_result(outcome, out);
         out.lit("}");

@@ -164,7 +164,7 @@ impl Turn {
             (None, OutcomeKind::Failed(_)) => Some(Str::trusted("the session's file ends before the turn does")),
             _ => None,
         };
-        if let (Some(trace), Some(error)) = (cx.trace, error) {
+        if let (Some(trace), Some(error)) = (cx.trace, error.filter(|_| turn.error.is_some())) {
             trace.watch(error.as_escaped(), &turn.kept);
         }
         self.kept = turn.kept;

@@ -3,12 +3,13 @@ use bumpalo::Bump;
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{MESSAGE, UsagePlace, Writer, member};
 use crate::claude::VERSION;
-use crate::claude::behind::Behind;
+use crate::claude::behind::{Behind, Rest};
 use crate::claude::encode::{write_request, write_time};
+use crate::claude::encode_stream::word;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolResult,
-    Usage,
+    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
+    Stop, ToolResult, Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Fact, Writing, kept, known_time, version};
@@ -149,6 +150,27 @@ impl Encoder {
         }
     }
 
+    /// Writes why a reply stopped, in Claude's words; `usual` is why, if nobody says.
+    fn stop(stop: Option<Stop<'_>>, usual: Option<&str>, out: &mut Out) {
+        out.lit(",\"stop_reason\":");
+        let said = stop.as_ref().and_then(|stop| Some((stop, word(stop)?)));
+        match (said, usual) {
+            (Some((stop, word)), _) if stop.word.is(word) => out.str(stop.word),
+            (Some((_, word)), _) => out.text(word),
+            (None, Some(usual)) if stop.is_none() => out.text(usual),
+            _ => out.lit("null"),
+        }
+        out.lit(",\"stop_sequence\":null");
+    }
+
+    /// Writes what the end of a round says.
+    fn rest(writer: &Writer, end: &RoundEnd<'_>, what: Rest, out: &mut Out) {
+        if what == Rest::StopAndTokens {
+            Self::stop(end.stop, None, out);
+        }
+        Self::tokens(writer, end.usage.as_ref(), out);
+    }
+
     /// Writes the tokens of a reply, if they are known.
     fn tokens(writer: &Writer, usage: Option<&Usage<'_>>, out: &mut Out) {
         if usage.is_some() {
@@ -175,16 +197,17 @@ impl Encoder {
         }
         out.lit(",\"content\":[");
         self.writer.block(out, block);
-        out.lit("],\"stop_reason\":");
-        match (reply.stop, block) {
-            (Some(stop), _) => out.str(stop.word),
-            (None, Block::Call(_)) => out.lit("\"tool_use\""),
-            (None, _) => out.lit("null"),
-        }
-        out.lit(",\"stop_sequence\":null");
-        Self::tokens(&self.writer, usage, out);
-        if self.behind.waits() && usage.is_none() && reply.error.is_none() {
-            self.behind.place(out.len());
+        out.lit("]");
+        let waits = self.behind.waits() && usage.is_none() && reply.error.is_none();
+        let calls = matches!(block, Block::Call(_));
+        if waits && reply.stop.is_none() && !calls {
+            self.behind.place(out.len(), Rest::StopAndTokens);
+        } else {
+            Self::stop(reply.stop, calls.then_some("tool_use"), out);
+            Self::tokens(&self.writer, usage, out);
+            if waits {
+                self.behind.place(out.len(), Rest::Tokens);
+            }
         }
         out.lit("}");
         if let Some(error) = reply.error {
@@ -312,11 +335,11 @@ impl Encode for Encoder {
         let renamed = self.kept.unique.event(event, "/message/content/0/id", &arena, out);
         let event = renamed.as_ref().unwrap_or(event);
         let Self { behind, writer, .. } = self;
-        behind.before(event, out, |usage, out| Self::tokens(writer, usage, out));
+        behind.before(event, out, |end, what, out| Self::rest(writer, end, what, out));
         let from = out.len();
         self.write(event, out);
         let Self { behind, writer, .. } = self;
-        behind.after(event, from, out, |usage, out| Self::tokens(writer, usage, out));
+        behind.after(event, from, out, |end, what, out| Self::rest(writer, end, what, out));
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {
@@ -336,7 +359,7 @@ impl Encode for Encoder {
 impl Encoder {
     fn tell_behind(&mut self, out: &mut Out) {
         let Self { behind, writer, .. } = self;
-        behind.tell(None, out, |usage, out| Self::tokens(writer, usage, out));
+        behind.tell(&RoundEnd::PLAIN, out, |end, what, out| Self::rest(writer, end, what, out));
     }
 
     fn write(&mut self, event: &Event<'_>, out: &mut Out) {

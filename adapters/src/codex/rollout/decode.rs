@@ -291,6 +291,7 @@ impl Decoder {
                 self.kept.turn.failed(message);
                 message.as_escaped().clone_into(&mut self.error);
                 self.notice(line, &name, Topic::Other, Some(message), sink);
+                self.kept.turn.keeps(message, &line.cx);
             }
             "stream_error" => self.notice(line, &name, Topic::Retry, line.text("message"), sink),
             "thread_rolled_back" => {
@@ -327,8 +328,11 @@ impl Decoder {
     fn completed<'a>(&mut self, line: &Line<'a>, kind: Option<OutcomeKind>, error: Option<Str<'a>>, sink: &mut dyn Sink<'a>) {
         let cx = &line.cx;
         let worked_out = if self.kept.is_main() { self.kept.turn.outcome(cx) } else { None };
-        let failed = (!self.error.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.error)));
-        let error = error.or(failed);
+        let failed = || match worked_out.and_then(|turn| turn.error) {
+            Some(error) if error.as_escaped() == self.error => error,
+            _ => Str::trusted(cx.arena.alloc_str(&self.error)),
+        };
+        let error = error.or_else(|| (!self.error.is_empty()).then(failed));
         // A task in which nothing was asked and nothing went wrong is no turn: the program was busy with itself.
         if worked_out.is_none() && (error.is_none() || !self.kept.is_main()) {
             self.begin();
@@ -348,6 +352,7 @@ impl Decoder {
         });
         self.begin();
         self.tell(line, Kind::Outcome(outcome), sink);
+        self.kept.turn.told(outcome, cx);
     }
 }
 

@@ -369,3 +369,48 @@ fn images_go_over() {
         assert_eq!(back.matches(image).count(), times.min(2), "{by}: {back}");
     }
 }
+
+/// A search has one text, and a patch does not say what stood in a file that it deletes.
+#[test]
+fn what_an_item_of_a_rollout_does_not_say_is_told() {
+    let item = |item: &str| {
+        let line = format!(r#"{{"method":"item/started","params":{{"item":{item},"threadId":"t","turnId":"u"}}}}"#);
+        crate::testing::traced(&line, "codex:app-server", "codex:rollout")
+    };
+    let dropped = |ledger: &str, pointer: &str| {
+        let end = format!("{pointer}\",\"fate\":\"dropped\"");
+        ledger.lines().filter(|line| line.contains(&end)).count()
+    };
+    let (out, ledger) = item(r#"{"type":"webSearch","id":"w","query":"first","action":{"type":"search","query":"second"}}"#);
+    assert!(out.contains("second") && !out.contains("first"), "{out}");
+    assert_eq!(dropped(&ledger, "/item/query"), 1, "{ledger}");
+    let change = r#"{"path":"/w/a","kind":{"type":"delete"},"diff":"gone\n"}"#;
+    let (out, ledger) = item(&format!(r#"{{"type":"fileChange","id":"f","changes":[{change}],"status":"inProgress"}}"#));
+    assert!(out.contains("*** Delete File: /w/a") && !out.contains("gone"), "{out}");
+    assert_eq!(dropped(&ledger, "/changes/0/diff"), 1, "{ledger}");
+}
+
+/// What went wrong goes over with the outcome of its task, where that does not say it better.
+#[test]
+fn an_error_is_lost_where_no_outcome_says_it() {
+    for to in ["claude", "codex", "acp", "opencode"] {
+        let dropped = |end: &str| {
+            let error = r#"event_msg {"type":"error","message":"It broke."}"#;
+            let started = r#"event_msg {"type":"task_started","turn_id":"u"}"#;
+            let log: String = [META, started, ASK, error, end]
+                .iter()
+                .map(|payload| {
+                    let (kind, payload) = payload.split_once(' ').expect("a type and a payload");
+                    format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+                })
+                .collect();
+            let (out, ledger) = crate::testing::traced(&log, "codex:rollout", to);
+            let here = ledger.lines().filter(|line| line.contains("\"line\":4,") && line.contains("\"dropped\""));
+            let said = |line: &&str| line.contains("\"pointer\":\"\"") || line.contains("\"pointer\":\"/payload/message\"");
+            (out.contains("It broke."), here.filter(said).count())
+        };
+        assert_eq!(dropped(r#"event_msg {"type":"task_complete","turn_id":"u"}"#), (true, 0), "{to}");
+        let better = r#"event_msg {"type":"task_complete","turn_id":"u","error":{"message":"Else."}}"#;
+        assert_eq!(dropped(better), (false, 1), "{to}");
+    }
+}

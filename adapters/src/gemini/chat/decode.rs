@@ -120,9 +120,13 @@ impl Decoder {
         if members.get("projectHash").is_some() && members.get("type").and_then(Raw::string).is_none() {
             sink.own();
         }
+        let id = members.text("sessionId", cx);
+        if self.kept.is_main() && !self.opened.is_empty() && id.is_some_and(|id| id.as_escaped() != self.opened) {
+            // The session before is over, and no line says so.
+            self.finish(cx, sink);
+        }
         let mut origin = self.origin(cx);
         if self.kept.is_main() {
-            let id = members.text("sessionId", cx);
             origin.session = self.kept.session(id, true, cx);
             if let Some(id) = id.filter(|id| id.as_escaped() != self.opened) {
                 // Another session may have the same ids.

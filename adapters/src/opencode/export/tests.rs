@@ -159,6 +159,18 @@ fn what_the_program_says_in_the_users_place_ends_no_turn() {
         assert_eq!(value(&converted(&events, "agentglot", "opencode:export")), value(&session));
         let claude = converted(&session, "opencode:export", "claude");
         assert!(!claude.contains("compaction"), "{claude}");
+        for to in [
+            "claude",
+            "claude:transcript",
+            "qwen-code",
+            "qwen-code:chat",
+            "openai:messages",
+            "sharegpt",
+        ] {
+            let out = converted(&session, "opencode:export", to);
+            let empty = [r#""content":[]"#, r#""content":"""#, r#""value":"""#, r#""parts":[]"#, r#"{"text":""}"#];
+            assert!(!empty.iter().any(|empty| out.contains(empty)), "{to}: {out}");
+        }
     }
 }
 
