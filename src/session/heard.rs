@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::control::{allow_unseen, refuse, seen_by_host};
+use super::control::{allow_unseen, seen_by_host, unanswered};
 use super::turn::Turn;
 use super::{Session, inside, typed};
 use crate::adapters::raw::event::Session as SessionFacts;
@@ -99,7 +99,7 @@ impl Session {
 
     fn hear_request(&mut self, event: &Event<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
-            return;
+            return Self::nameless(request, event.fields, backend);
         };
         let asks_permission = request.kind == ControlKind::CanUseTool;
         if asks_permission && self.ruled(&id, request, backend) {
@@ -117,7 +117,7 @@ impl Session {
         self.voice.event(event, &mut self.out);
         if self.out.len() == before {
             // The host's dialect has no such question.
-            return refuse(&id, "the host has no answer to this", backend);
+            return unanswered(&id, asks_permission, "the host has no answer to this", backend);
         }
         let mut asked = seen_by_host(&self.out[before..]);
         if self.conduct.tells_faults() {

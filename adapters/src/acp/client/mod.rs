@@ -232,6 +232,14 @@ impl Conversation {
         let params = message.get("params").unwrap_or(Raw::trusted("{}"));
         let id = message.get("id").filter(|id| !id.is_null());
         match (message.get("method").and_then(Raw::string), id) {
+            // Who asks under what is no id waits all the same.
+            (Some(method), _) if message.get("id").is_some_and(|id| !rpc::is_id(id)) => {
+                exchange
+                    .notes
+                    .push(format!("the agent asks for {:?} under an id that is none", method.unescape()));
+                let id = message.get("id").map_or("null", Raw::as_str);
+                say(&rpc::error(id, -32600, "the id of a request is a text or a number"), exchange);
+            }
             (Some(method), Some(id)) => self.asks(text, &method.unescape(), id, params, exchange),
             (Some(method), None) => self.notice(text, &method.unescape(), params, exchange),
             // Neither an answer nor a refusal: what was asked still waits.

@@ -132,6 +132,15 @@ impl Client for AppServer {
         let method = message.get("method").and_then(Raw::string);
         let id = message.get("id").filter(|id| !id.is_null());
         match (method, id) {
+            // Who asks under what is no id waits all the same.
+            (Some(method), _)
+                if message
+                    .get("id")
+                    .is_some_and(|id| !matches!(id.shape(), Some(Shape::Number | Shape::String))) =>
+            {
+                let id = message.get("id").unwrap_or(Raw::NULL);
+                refuse(id, -32600, "the id of a request is a text or a number", method, exchange);
+            }
             (Some(method), Some(id)) => self.question(message, method, id, exchange),
             (Some(method), None) if self.is_no_end(message, method) => {
                 exchange.notes.push("the program says the end of a turn that does not run".to_owned());
@@ -270,11 +279,8 @@ impl AppServer {
                 self.questions.push(asked);
             }
             None => {
-                let method = method.unescape();
-                exchange.notes.push(format!("the program asks what nobody here can answer: {method}"));
-                let why = quoted(&format!("agentglot does not serve {method}"));
-                let line = format!("{{\"id\":{},\"error\":{{\"code\":-32601,\"message\":{why}}}}}\n", id.as_str());
-                exchange.program.extend_from_slice(line.as_bytes());
+                let why = format!("agentglot does not serve {}", method.unescape());
+                refuse(id, -32601, &why, method, exchange);
             }
         }
     }
@@ -383,6 +389,15 @@ impl AppServer {
             Stage::Asleep | Stage::Open => {}
         }
     }
+}
+
+/// The program asks what nobody can be asked, and reads why.
+fn refuse(id: Raw<'_>, code: i32, why: &str, method: Str<'_>, exchange: &mut Exchange) {
+    exchange
+        .notes
+        .push(format!("the program asks what nobody here can answer: {}: {why}", method.unescape()));
+    let line = format!("{{\"id\":{},\"error\":{{\"code\":{code},\"message\":{}}}}}\n", id.as_str(), quoted(why));
+    exchange.program.extend_from_slice(line.as_bytes());
 }
 
 const FROM_HOST: &str = "c2s";
