@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use deeds::Deeds;
+pub(super) use deeds::is_deed;
 use modes::Choice;
 use questions::Question;
 use words::{Dir, say, tell};
