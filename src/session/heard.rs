@@ -75,9 +75,24 @@ impl Session {
                 self.asked
                     .take_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
             }
+            _ if self.is_afterthought(event) => {
+                self.oddities.afterthoughts += 1;
+                if self.oddities.afterthoughts == 1 {
+                    tracing::warn!("the agent goes on behind its outcome; the host's program would have ended, and is not told");
+                }
+                return;
+            }
             _ => {}
         }
         self.voice.event(event, &mut self.out);
+    }
+
+    /// Whether the agent goes on in a run that has had its only outcome. To a host of another dialect that would begin a turn, and nothing would
+    /// end it.
+    fn is_afterthought(&self, event: &Event<'_>) -> bool {
+        let is_over = self.turn.is_none() && self.ended.outcome.is_some() && !self.host.interactive && !self.host.watched;
+        let says = event.kind.is_conversation() || matches!(event.kind, Kind::ToolProgress(_));
+        is_over && says && !self.same && !self.host.agent
     }
 
     fn hear_response(&mut self, event: &Event<'_>, response: &Response<'_>) {
