@@ -78,44 +78,80 @@ fn control_requests_that_cannot_be_read_are_refused() {
     });
 }
 
+/// A line of an agent of the Agent Client Protocol in its turn, and then this.
+fn acp(line: &[u8], then: &[&str]) -> (Stage, crate::support::stage::End) {
+    let script = [
+        "keep typed",
+        "read",
+        r#"say {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}"#,
+        "read",
+        r#"say {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#,
+        "read",
+        "pour 1 line",
+    ];
+    let stage = Stage::new(&[&script, then, &["read all"]].concat());
+    std::fs::write(stage.path("line"), [line, b"\n"].concat()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
+    command.args([
+        "run",
+        "--as",
+        "claude",
+        "--backend",
+        "acp:./agent-program",
+        "--silence-timeout",
+        "5",
+        "--",
+    ]);
+    command.args(CLAUDE).current_dir(stage.path(""));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = Host::new(command);
+    run.say(&user("hi")).close();
+    let end = run.end();
+    (stage, end)
+}
+
 #[test]
-fn requests_under_what_is_no_id_are_refused() {
+fn requests_that_are_none_are_refused() {
     within(120, async {
-        for id in ["null", "true", "[1]", r#"{"a":"b"}"#] {
-            let question = r#""params":{"sessionId":"s-1","toolCall":{"toolCallId":"c","title":"t"},"options":[{"optionId":"a","name":"A","kind":"allow_once"}]}"#;
-            let script = [
-                "keep typed".to_owned(),
-                "read".to_owned(),
-                r#"say {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}"#.to_owned(),
-                "read".to_owned(),
-                r#"say {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#.to_owned(),
-                "read".to_owned(),
-                format!(r#"say {{"jsonrpc":"2.0","id":{id},"method":"session/request_permission",{question}}}"#),
-                "read".to_owned(),
-                r#"say {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#.to_owned(),
-                "read all".to_owned(),
-            ];
-            let stage = Stage::new(&script);
-            let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
-            command.args([
-                "run",
-                "--as",
-                "claude",
-                "--backend",
-                "acp:./agent-program",
-                "--silence-timeout",
-                "5",
-                "--",
-            ]);
-            command.args(CLAUDE).current_dir(stage.path(""));
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let mut run = Host::new(command);
-            run.say(&user("hi")).close();
-            let end = run.end();
-            assert_eq!((&end.result()["subtype"], end.code()), (&json!("success"), 0), "{id}: {end:#?}");
+        let question =
+            r#""params":{"sessionId":"s-1","toolCall":{"toolCallId":"c","title":"t"},"options":[{"optionId":"a","name":"A","kind":"allow_once"}]}"#;
+        let asks = |id: &str, method: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},{question}}}"#);
+        let ids = ["null", "true", "[1]", r#"{"a":"b"}"#];
+        let lines = ids.map(|id| (id, asks(id, r#""session/request_permission""#)));
+        let method = ("7", asks("7", "7"));
+        let several = ("null", format!("[{}]", asks("7", r#""session/request_permission""#)));
+        for (id, line) in lines.into_iter().chain([method, several]) {
+            let ends = r#"say {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+            let (stage, end) = acp(line.as_bytes(), &["read", ends]);
+            assert_eq!((&end.result()["subtype"], end.code()), (&json!("success"), 0), "{line}: {end:#?}");
             let answers = told(&stage, &serde_json::from_str(id).unwrap());
-            let [answer] = &answers[..] else { panic!("{id}: {answers:#?}") };
-            assert_eq!(answer["error"]["code"], -32600, "{id}: {answer:#}");
+            let [answer] = &answers[..] else { panic!("{line}: {answers:#?}") };
+            assert_eq!(answer["error"]["code"], -32600, "{line}: {answer:#}");
         }
+    });
+}
+
+/// What is answered to the prompt ends the turn, also where it does not say how.
+#[test]
+fn a_prompt_that_is_answered_with_nothing_has_failed_at_once() {
+    within(60, async {
+        for answer in [r#""result":null"#, r#""result":{}"#, r#""error":null"#, r#""result":{"stopReason":7}"#] {
+            let (_, end) = acp(format!(r#"{{"jsonrpc":"2.0","id":2,{answer}}}"#).as_bytes(), &[]);
+            let result = end.result();
+            let says = result.to_string().contains("does not say how the turn ended");
+            assert!(result["is_error"] == true && says, "{answer}: {end:#?}");
+        }
+    });
+}
+
+/// A line may be waited for whatever its bytes are.
+#[test]
+fn lines_that_are_no_utf_8_are_not_lost() {
+    within(60, async {
+        let (_, end) = acp(
+            b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"stopReason\":\"end_turn\",\"_meta\":{\"x\":\"\xff\"}}}",
+            &[],
+        );
+        assert_eq!((&end.result()["subtype"], end.code()), (&json!("success"), 0), "{end:#?}");
     });
 }

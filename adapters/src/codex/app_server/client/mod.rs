@@ -122,7 +122,9 @@ impl Client for AppServer {
     }
 
     fn hear(&mut self, line: &[u8], exchange: &mut Exchange) {
-        let text = std::str::from_utf8(line).ok().filter(|text| Raw::trusted(text).check().is_ok());
+        // What is no UTF-8 may be what is waited for, or wait for an answer.
+        let text = String::from_utf8_lossy(line);
+        let text = Some(&*text).filter(|text| Raw::trusted(text).check().is_ok());
         let Some(message) = text.map(Raw::trusted).filter(|message| message.shape() == Some(Shape::Object)) else {
             // The session's reader says what is wrong with it.
             exchange.session.extend_from_slice(line);
@@ -132,7 +134,7 @@ impl Client for AppServer {
         let method = message.get("method").and_then(Raw::string);
         let id = message.get("id").filter(|id| !id.is_null());
         match (method, id) {
-            // Who asks under what is no id waits all the same.
+            // Who asks under what is no id, or for what is no method, waits all the same.
             (Some(method), _)
                 if message
                     .get("id")
@@ -140,6 +142,9 @@ impl Client for AppServer {
             {
                 let id = message.get("id").unwrap_or(Raw::NULL);
                 refuse(id, -32600, "the id of a request is a text or a number", method, exchange);
+            }
+            (None, Some(id)) if message.get("method").is_some() => {
+                refuse(id, -32600, "the method of a request is a text", Str::EMPTY, exchange);
             }
             (Some(method), Some(id)) => self.question(message, method, id, exchange),
             (Some(method), None) if self.is_no_end(message, method) => {
