@@ -514,7 +514,7 @@ fn a_deed_ends_no_round_before_its_tokens_are_told() {
     let log: String = log.iter().map(|line| format!("{line}\n")).collect();
     let ran = crate::common::feed(["convert", "--from", "acp", "--to", "claude", "-"], log.as_bytes());
     let out = String::from_utf8(ran.out).unwrap();
-    let result: Value = out.lines().map(|line| serde_json::from_str(line).unwrap()).last().unwrap();
+    let result: Value = out.lines().map(|line| serde_json::from_str(line).unwrap()).next_back().unwrap();
     let took = ["input_tokens", "output_tokens"].map(|name| result["usage"][name].as_u64());
     assert_eq!(took, [Some(444), Some(66)], "{out}");
 }
