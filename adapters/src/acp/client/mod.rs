@@ -411,7 +411,7 @@ impl Client for Conversation {
         let mut cursor = Cursor::new(text);
         match cursor.raw() {
             // Several at a time are not this protocol's.
-            Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Array) => refuse(message, "a message is an object", exchange),
+            Ok(message) if cursor.at_end() && asks_several(message) => refuse(message, "a message is an object", exchange),
             Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(text, message, exchange),
             _ => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
         }
@@ -456,6 +456,12 @@ impl Client for Conversation {
 fn reply(message: &str, exchange: &mut Exchange) {
     say(message, exchange);
     tell(Dir::Ours, message, exchange);
+}
+
+/// Whether it is a list, and something in it is asked.
+fn asks_several(message: Raw<'_>) -> bool {
+    let asks = |one: Raw<'_>| one.get("method").is_some() && one.get("id").is_some();
+    message.shape() == Some(Shape::Array) && message.elements().any(asks)
 }
 
 /// The agent asks what cannot be read.
