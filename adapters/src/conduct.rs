@@ -231,6 +231,13 @@ pub trait Conduct: std::fmt::Debug + Sync {
         false
     }
 
+    /// What it is told that has asked something which cannot be handed on, for this reason: a line, if it waits for an answer. `line` is that on
+    /// which it asked, or an object of what nobody understood of it.
+    fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
+        let _ = (line, why);
+        None
+    }
+
     /// The subagents that a request of its host's declares, by name; `None` if it declares none.
     fn declared_agents(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<Vec<String>> {
         let _ = (request, fields);
@@ -325,6 +332,20 @@ pub(crate) fn member<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
 /// A text among the members of a control request, as plain text.
 pub(crate) fn text(fields: Fields<'_>, name: &str) -> Option<String> {
     member(fields, name).and_then(Raw::string).map(|text| text.unescape().into_owned())
+}
+
+/// What is answered to a control request that cannot be handed on, under its id as it is spelled.
+pub(crate) fn refused_request(line: Raw<'_>, why: &str) -> Option<String> {
+    let is_other = |kind: Raw<'_>| !kind.string().is_some_and(|word| word.is("control_request"));
+    if line.get("type").is_some_and(is_other) {
+        return None;
+    }
+    let id = line.get("request_id").unwrap_or(Raw::NULL);
+    Some(format!(
+        "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"error\",\"request_id\":{},\"error\":{}}}}}\n",
+        id.as_str(),
+        quoted(why)
+    ))
 }
 
 /// Adds the MCP servers that a handshake names to those of the command line; a later one of the same name counts.

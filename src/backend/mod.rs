@@ -139,6 +139,12 @@ pub trait Backend: fmt::Debug {
     /// a response. What it does not deal with, the session answers for it.
     fn input(&mut self, input: &Input<'_>) -> bool;
 
+    /// It asked something that cannot be handed on, for this reason: it is told so, if it waits for an answer. `line` is that on which it asked, or
+    /// an object of what nobody understood of it.
+    fn refuse(&mut self, line: Raw<'_>, why: &str) {
+        let _ = (line, why);
+    }
+
     /// Whether a tool that was allowed with other arguments runs with these.
     fn takes_changes(&self) -> bool {
         true

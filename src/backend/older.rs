@@ -9,6 +9,7 @@ use super::requests::Requests;
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
 use crate::adapters::raw::event::{Event, Input};
+use crate::adapters::raw::json::Raw;
 use crate::backend::{Backend, Hurry, Said};
 
 /// Both ways to speak to it.
@@ -61,6 +62,10 @@ impl Backend for MaybeOlder {
             lines.input(input);
         }
         self.now_mut().input(input)
+    }
+
+    fn refuse(&mut self, line: Raw<'_>, why: &str) {
+        self.now_mut().refuse(line, why);
     }
 
     fn takes_changes(&self) -> bool {

@@ -59,7 +59,10 @@ pub(crate) fn line() -> clap::Command {
 
 fn typed() -> Result<low::Typed, clap::Error> {
     let mut line = line();
-    let matches = line.try_get_matches_from_mut(live::spelled_out())?;
+    let matches = line.try_get_matches_from_mut(live::spelled_out());
+    // What is wrong, and help, is told of the form that was typed.
+    let typed = |error| self::line().try_get_matches_from(std::env::args_os()).err().unwrap_or(error);
+    let matches = matches.map_err(typed)?;
     low::Typed::from_arg_matches(&matches).map_err(|error| error.format(&mut line))
 }
 

@@ -191,10 +191,10 @@ impl Config {
         };
         let (file, about) = match open_regular(path) {
             Ok(opened) => opened,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory) => return Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             // A folder above us that is not ours to read is somebody else's.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::IsADirectory) => {
                 self.ignore(path, error.to_string(), true);
                 return Ok(None);
             }

@@ -3,6 +3,7 @@
 mod ahead;
 mod console;
 mod folder;
+mod gzip;
 mod interrupt;
 mod joined;
 pub mod journal;

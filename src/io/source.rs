@@ -11,6 +11,7 @@ use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::store::Child;
 
+use super::gzip::Members;
 use super::{Columnar, Console, READ, Shared, tables};
 use crate::status::Failure;
 
@@ -259,7 +260,7 @@ impl Source {
             source.file = None;
             source.rest = match gzip {
                 // A file may be many members, or frames, one after the other.
-                true => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+                true => Box::new(Members::new(whole)),
                 false => Box::new(zstd::stream::read::Decoder::new(whole)?),
             };
         }

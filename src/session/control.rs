@@ -285,7 +285,7 @@ impl Session {
                 if let Some(plain) = self.plain.as_mut().filter(|_| request.kind == ControlKind::CanUseTool) {
                     plain.denied();
                 }
-                refuse(id, NOBODY, backend);
+                unanswered(id, request.kind == ControlKind::CanUseTool, NOBODY, backend);
             }
         }
     }
@@ -361,9 +361,35 @@ pub(super) fn respond(id: &str, body: &str, backend: &mut dyn Backend) {
         body: Some(Raw::trusted(body)),
         error: None,
     };
+    put(&response, backend);
+}
+
+/// Denies a call, or says that another question has no answer: who has asked something else reads no denial in it.
+pub(super) fn unanswered(id: &str, asks_permission: bool, why: &str, backend: &mut dyn Backend) {
+    match asks_permission {
+        true => refuse(id, why, backend),
+        false => fail(id, why, backend),
+    }
+}
+
+/// Says that what the agent asks has no answer.
+pub(super) fn fail(id: &str, why: &str, backend: &mut dyn Backend) {
+    let mut error = String::from("\"");
+    Str::escape(why, &mut error);
+    error.push('"');
+    let response = Response {
+        id: Some(Str::trusted(id)),
+        ok: false,
+        body: None,
+        error: Some(Raw::trusted(&error)),
+    };
+    put(&response, backend);
+}
+
+fn put(response: &Response<'_>, backend: &mut dyn Backend) {
     backend.input(&Input {
         origin: Origin::default(),
-        kind: InputKind::Response(&response),
+        kind: InputKind::Response(response),
         fields: &[],
     });
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::control::{allow_unseen, refuse, seen_by_host};
+use super::control::{allow_unseen, seen_by_host, unanswered};
 use super::turn::Turn;
 use super::{Session, inside, typed};
 use crate::adapters::raw::event::Session as SessionFacts;
@@ -75,9 +75,24 @@ impl Session {
                 self.asked
                     .take_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
             }
+            _ if self.is_afterthought(event) => {
+                self.oddities.afterthoughts += 1;
+                if self.oddities.afterthoughts == 1 {
+                    tracing::warn!("the agent goes on behind its outcome; the host's program would have ended, and is not told");
+                }
+                return;
+            }
             _ => {}
         }
         self.voice.event(event, &mut self.out);
+    }
+
+    /// Whether the agent goes on in a run that has had its only outcome. To a host of another dialect that would begin a turn, and nothing would
+    /// end it.
+    fn is_afterthought(&self, event: &Event<'_>) -> bool {
+        let is_over = self.turn.is_none() && self.ended.outcome.is_some() && !self.host.interactive && !self.host.watched;
+        let says = event.kind.is_conversation() || matches!(event.kind, Kind::ToolProgress(_));
+        is_over && says && !self.same && !self.host.agent
     }
 
     fn hear_response(&mut self, event: &Event<'_>, response: &Response<'_>) {
@@ -99,7 +114,7 @@ impl Session {
 
     fn hear_request(&mut self, event: &Event<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
-            return;
+            return Self::nameless(request, event.fields, backend);
         };
         let asks_permission = request.kind == ControlKind::CanUseTool;
         if asks_permission && self.ruled(&id, request, backend) {
@@ -117,7 +132,7 @@ impl Session {
         self.voice.event(event, &mut self.out);
         if self.out.len() == before {
             // The host's dialect has no such question.
-            return refuse(&id, "the host has no answer to this", backend);
+            return unanswered(&id, asks_permission, "the host has no answer to this", backend);
         }
         let mut asked = seen_by_host(&self.out[before..]);
         if self.conduct.tells_faults() {

@@ -121,6 +121,8 @@ pub struct Oddities {
     pub stray_replies: u64,
     /// Outcomes when no turn ran.
     pub extra_outcomes: u64,
+    /// What the agent went on with behind the outcome of a run that has only one.
+    pub afterthoughts: u64,
     /// Lines of the back end that could not be read.
     pub damaged: u64,
 }

@@ -18,6 +18,7 @@ pub mod run;
 mod spoken;
 mod turn;
 mod typed;
+mod unanswerable;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -34,7 +35,7 @@ use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;
 use beat::Beat;
-use control::{Asked, refuse};
+use control::{Asked, unanswered};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 use plain::Plain;
@@ -284,7 +285,8 @@ impl Session {
             return self.nobody_types(now, backend);
         }
         for asked in self.asked.drain() {
-            refuse(asked.note.first.as_ref().unwrap_or(&asked.id), CLOSED, backend);
+            let id = asked.note.first.as_ref().unwrap_or(&asked.id);
+            unanswered(id, !asked.note.tool.is_empty(), CLOSED, backend);
         }
     }
 
@@ -301,8 +303,11 @@ impl Session {
                 self.fail_doomed(now);
             }
             // What only hosts say, a back end has no business to say.
-            Heard::Input(_) => {}
-            Heard::Damaged { .. } => self.oddities.damaged += 1,
+            Heard::Input(input) => Self::turned_round(input, backend),
+            Heard::Damaged { bytes, why, .. } => {
+                self.oddities.damaged += 1;
+                Self::unreadable(bytes, why, backend);
+            }
         }
     }
 
@@ -397,7 +402,8 @@ impl Session {
             let waited = now.duration_since(asked.since).as_secs_f64();
             let why = format!("the host did not answer within {waited:.1} s");
             self.control_fault(&asked.id, &why, false);
-            refuse(asked.note.first.as_ref().unwrap_or(&asked.id), &why, backend);
+            let id = asked.note.first.as_ref().unwrap_or(&asked.id);
+            unanswered(id, !asked.note.tool.is_empty(), &why, backend);
             if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));

@@ -133,6 +133,8 @@ mod run_trust;
 #[cfg(unix)]
 mod run_turns;
 #[cfg(unix)]
+mod run_unanswerable;
+#[cfg(unix)]
 mod run_waits;
 #[cfg(unix)]
 mod sdks;

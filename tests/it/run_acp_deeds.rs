@@ -480,3 +480,41 @@ fn a_turn_that_is_stopped_asks_nothing_more() {
     answers.refused("late", -32603, "cannot be asked");
     assert_eq!([scene.file("file"), scene.file("ran")], [None, None]);
 }
+
+/// What the model took for a reply may be said behind a deed that the host was asked about: it is still that reply's.
+#[test]
+fn a_deed_ends_no_round_before_its_tokens_are_told() {
+    let text = |text: &str, more: Value| {
+        let mut update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+        update.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"dir": "a2c", "msg": {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-1", "update": update}}})
+    };
+    let usage = |input: u64, output: u64| text("", json!({"_meta": {"usage": {"inputTokens": input, "outputTokens": output}}}));
+    let call = json!({"toolCallId": "agentglot-1", "name": "write_file", "kind": "edit", "title": "Write /w/x", "rawInput": {"path": "/w/x", "content": "hi"}});
+    let options = json!([{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]);
+    let asks = json!({"dir": "a2c", "msg": {"jsonrpc": "2.0", "id": "agentglot-1", "method": "session/request_permission",
+                      "params": {"sessionId": "s-1", "toolCall": call, "options": options}}});
+    let answers =
+        json!({"dir": "c2a", "msg": {"jsonrpc": "2.0", "id": "agentglot-1", "result": {"outcome": {"outcome": "selected", "optionId": "allow"}}}});
+    let ended = json!({"dir": "a2c", "msg": {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-1",
+                       "update": {"sessionUpdate": "tool_call_update", "toolCallId": "agentglot-1", "status": "completed"}}}});
+    let log = [
+        json!({"dir": "c2a", "msg": {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/w", "mcpServers": []}}}),
+        json!({"dir": "a2c", "msg": {"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1"}}}),
+        json!({"dir": "c2a", "msg": {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {"sessionId": "s-1", "prompt": [{"type": "text", "text": "hi"}]}}}),
+        text("Let me write.", json!({})),
+        asks,
+        answers,
+        ended,
+        usage(111, 22),
+        text("Done.", json!({})),
+        usage(333, 44),
+        json!({"dir": "a2c", "msg": {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}}),
+    ];
+    let log: String = log.iter().map(|line| format!("{line}\n")).collect();
+    let ran = crate::common::feed(["convert", "--from", "acp", "--to", "claude", "-"], log.as_bytes());
+    let out = String::from_utf8(ran.out).unwrap();
+    let result: Value = out.lines().map(|line| serde_json::from_str(line).unwrap()).next_back().unwrap();
+    let took = ["input_tokens", "output_tokens"].map(|name| result["usage"][name].as_u64());
+    assert_eq!(took, [Some(444), Some(66)], "{out}");
+}

@@ -300,6 +300,36 @@ fn a_prompt_of_128_kib_arrives_whole() {
     });
 }
 
+/// A run of a program that has one turn is over with it: nothing begins another one that nobody ends.
+#[test]
+fn what_comes_after_the_result_of_a_run_begins_no_turn() {
+    within(60, async {
+        for (dialect, args, ends) in [
+            ("codex", &["exec", "--json", "--skip-git-repo-check", "hi"][..], "turn.completed"),
+            ("cursor", &["-p", "--output-format", "stream-json", "hi"], "result"),
+            ("gemini", &["--output-format", "stream-json", "-p", "hi"], "result"),
+            ("opencode", &["run", "--format", "json", "hi"], "step_finish"),
+        ] {
+            let script = [
+                "read".to_owned(),
+                say(INIT),
+                say(&text("one")),
+                say(&result("one")),
+                say(&text("an afterthought")),
+                say(&result("two")),
+                "read all".to_owned(),
+            ];
+            let stage = Stage::new(&script);
+            let mut host = stage.host(dialect, "claude", &[], args);
+            host.close();
+            let end = host.end();
+            let types = end.types();
+            assert_eq!((end.code(), types.last()), (0, Some(&ends)), "{dialect}: {end:#?}");
+            assert_eq!(types.iter().filter(|word| **word == ends).count(), 1, "{dialect}: {end:#?}");
+        }
+    });
+}
+
 #[test]
 fn requests_that_an_agent_never_answers_are_answered_with_the_time() {
     within(60, async {

@@ -174,3 +174,18 @@ fn a_run_that_cannot_begin_hears_the_host_s_first_line() {
     stdin.write_all(b"{\"type\":\"control_request\"}\n").unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(2));
 }
+
+/// `agentglot acp` is a form of `run`, and is told of as what it is.
+#[test]
+fn a_short_form_is_explained_by_its_own_name() {
+    let said = |args: &[&str]| {
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_agentglot")).args(args).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    for args in [&["acp", "--help"][..], &["-v", "acp", "-h"]] {
+        let text = said(args);
+        assert!(text.contains("Usage: agentglot acp") && !text.contains("--as <DIALECT>"), "{text}");
+    }
+    assert!(said(&["run", "--help"]).contains("Usage: agentglot run [OPTIONS] --as <DIALECT>"));
+}

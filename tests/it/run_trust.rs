@@ -235,8 +235,7 @@ fn files_that_are_none_hang_nobody() {
         let done = world.agentglot(&HELLO, &[]);
         assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
         assert!(done.status.success() || what == "a link to itself", "{what}: {done:?}");
-        let told = stderr(&done).contains("agentglot.toml");
-        assert_eq!(told, what != "a folder", "{what}: {done:?}");
+        assert!(stderr(&done).contains("agentglot.toml"), "{what}: {done:?}");
     }
 }
 

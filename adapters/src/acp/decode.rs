@@ -53,6 +53,8 @@ pub(super) struct Turn {
     pub(super) round: bool,
     /// A call of it has its result.
     pub(super) resulted: bool,
+    /// One that the agent has made itself: what it did by its host may be told before the model has said all.
+    pub(super) ran: bool,
     /// The text or thought that comes in pieces.
     pub(super) open: Option<Open>,
     /// The index of the next block.

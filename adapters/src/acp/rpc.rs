@@ -1,6 +1,7 @@
 //! Messages in JSON-RPC, without the line feed behind them. Ids are written as they are spelled.
 
 use crate::conduct::quoted;
+use crate::json::{Raw, Shape};
 
 /// A request.
 pub(super) fn request(id: &str, method: &str, params: &str) -> String {
@@ -18,4 +19,9 @@ pub(super) fn error(id: &str, code: i32, message: &str) -> String {
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}",
         quoted(message)
     )
+}
+
+/// Whether a request can have this id.
+pub(super) fn is_id(id: Raw<'_>) -> bool {
+    matches!(id.shape(), Some(Shape::Number | Shape::String))
 }

@@ -3,6 +3,7 @@
 use super::UPDATE;
 use super::answers::{Ends, read_usage};
 use super::calls::Step;
+use super::client::is_deed;
 use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
 use crate::blocks::api_error;
@@ -149,8 +150,10 @@ impl Decoder {
         }
         let usage = || news.update.find(&["_meta", "usage"]).filter(|usage| usage.shape() == Some(Shape::Object));
         if let Some(usage) = text.is_empty().then(usage).flatten() {
-            // Qwen Code says so what the model call took.
-            self.begin_round(origin, sink);
+            // Qwen Code says so what the model call took. Results of what we have done ourselves come while the model may still speak.
+            if !self.turn.round || self.turn.ran {
+                self.begin_round(origin, sink);
+            }
             let usage = crate::event::Usage {
                 scope: crate::event::Scope::Round,
                 inclusive: true,
@@ -327,6 +330,7 @@ impl Decoder {
                 self.tell_call(id, Some(&news.update), &[], origin, &cx, sink);
                 let result = self.calls.result(id, &mut news.update, &before, self.turn.cancelled, &cx);
                 self.turn.resulted |= origin.parent.is_none();
+                self.turn.ran |= origin.parent.is_none() && !is_deed(id.as_escaped());
                 sink.event(&Event {
                     origin,
                     kind: Kind::ToolResult(cx.keep(result)),
@@ -383,7 +387,7 @@ impl Decoder {
             fields: &[],
             of: None,
         });
-        self.turn.resulted = true;
+        (self.turn.resulted, self.turn.ran) = (true, true);
         sink.event(&Event::new(origin, Kind::ToolResult(result)));
         Ok(())
     }
@@ -462,7 +466,8 @@ impl Decoder {
                 },
             ),
         ));
-        (self.turn.round, self.turn.resulted, self.turn.next) = (true, false, 0);
+        (self.turn.round, self.turn.next) = (true, 0);
+        (self.turn.resulted, self.turn.ran) = (false, false);
     }
 
     fn begin_block<'a>(&mut self, thinking: bool, message: &str, origin: Origin<'a>, sink: &mut dyn Sink<'a>) -> u32 {

@@ -3,7 +3,7 @@
 //! How a program of the RFC behaves towards its host: docs/qwen.md.
 
 use crate::codec::Dialect;
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, refused_request};
 use crate::event::{Fields, Request};
 use crate::json::Raw;
 use crate::launch::{Claim, Flag, Grammar, PermissionMode, Program, PromptBy, Traits, flags, shared_flags};
@@ -74,6 +74,10 @@ struct Rfc;
 impl Conduct for Rfc {
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
+        refused_request(line, why)
     }
 
     /// The RFC's hosts ask nothing over the control channel: they cancel, ask for hints and for signs of life.

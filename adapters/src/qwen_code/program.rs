@@ -4,8 +4,9 @@
 
 use crate::codec::Dialect;
 use crate::codec::{Layout, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, refused_request, text};
 use crate::event::{ControlKind, Fields, Request};
+use crate::json::Raw;
 use crate::launch::{Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, shared_flags};
 
 pub(crate) static PROGRAM: Program = Program {
@@ -55,6 +56,10 @@ const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 impl Conduct for Qwen {
     fn version(&self) -> &'static str {
         super::VERSION
+    }
+
+    fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
+        refused_request(line, why)
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

@@ -24,6 +24,7 @@ pub(crate) use version::version;
 use crate::adapters::raw::codec::{Dialect, Format, Layout};
 use crate::adapters::raw::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::raw::ids;
+use crate::adapters::raw::json::Raw;
 use crate::adapters::raw::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::raw::live::{Manner, Speaker};
 use crate::adapters::raw::prompts;
@@ -291,6 +292,14 @@ impl Backend for Cli {
             return self.say(input);
         };
         with_word(input, member, &word, |input| self.say(input))
+    }
+
+    fn refuse(&mut self, line: Raw<'_>, why: &str) {
+        let answer = self.dialect.conduct().refusal(line, why);
+        if let (Some(answer), Some(child)) = (answer, &self.child) {
+            // One that has ended says so itself.
+            let _ = child.write(answer.as_bytes());
+        }
     }
 
     /// Qwen Code reads changed arguments on its control channel and runs the original ones; its hooks do better

@@ -55,6 +55,11 @@ fn name(number: u64) -> String {
     format!("{OURS}{number}")
 }
 
+/// Whether this is the call, by the body of its id, that a deed is told as.
+pub(in super::super) fn is_deed(call: &str) -> bool {
+    call.strip_prefix(OURS).is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
 /// Whether the id of a request could be taken for that of a question of ours: the host would answer one of them for the other.
 pub(super) fn is_like_ours(id: &str) -> bool {
     plain(id.trim_matches('"')).starts_with(OURS)

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use deeds::Deeds;
+pub(super) use deeds::is_deed;
 use modes::Choice;
 use questions::Question;
 use words::{Dir, say, tell};
@@ -126,6 +127,9 @@ struct Abilities {
     ways: Vec<String>,
 }
 
+/// Why a turn has failed whose prompt was answered with nothing.
+const NO_STOP: &str = "the agent has answered the prompt and does not say how the turn ended";
+
 /// So much of a line that is no message is told.
 const SHOWN: usize = 200;
 
@@ -232,6 +236,11 @@ impl Conversation {
         let params = message.get("params").unwrap_or(Raw::trusted("{}"));
         let id = message.get("id").filter(|id| !id.is_null());
         match (message.get("method").and_then(Raw::string), id) {
+            // Who asks under what is no id, or for what is no method, waits all the same.
+            (method, _) if message.get("id").is_some_and(|id| method.is_some() && !rpc::is_id(id)) => {
+                refuse(message, "the id of a request is a text or a number", exchange);
+            }
+            (None, Some(_)) if message.get("method").is_some() => refuse(message, "the method of a request is a text", exchange),
             (Some(method), Some(id)) => self.asks(text, &method.unescape(), id, params, exchange),
             (Some(method), None) => self.notice(text, &method.unescape(), params, exchange),
             // Neither an answer nor a refusal: what was asked still waits.
@@ -317,7 +326,12 @@ impl Conversation {
                     self.stops = false;
                     self.forget_questions(exchange);
                 }
-                tell(Dir::Agents, text, exchange);
+                // Here the answer is the end of the turn, whatever it says.
+                let ends = error.is_some() || result.get("stopReason").and_then(Raw::string).is_some();
+                match ends {
+                    true => tell(Dir::Agents, text, exchange),
+                    false => tell(Dir::Agents, &rpc::error(&number.to_string(), -32603, NO_STOP), exchange),
+                }
                 self.next(exchange);
             }
             Asked::Host(id, Change::Model(model), _) if error.is_some() && self.can_open_anew() => self.open_anew(id, model, exchange),
@@ -387,11 +401,17 @@ impl Client for Conversation {
         if text.is_empty() || self.stage == Stage::Over {
             return;
         }
-        let Ok(text) = std::str::from_utf8(text) else {
-            return exchange.notes.push("the agent says a line that is no UTF-8".to_owned());
-        };
+        // It may be what is waited for, or wait for an answer.
+        let text = String::from_utf8_lossy(text);
+        if matches!(text, Cow::Owned(_)) {
+            let note = "the agent says a line that is no UTF-8: the bytes that are none were replaced";
+            exchange.notes.push(note.to_owned());
+        }
+        let text = &*text;
         let mut cursor = Cursor::new(text);
         match cursor.raw() {
+            // Several at a time are not this protocol's.
+            Ok(message) if cursor.at_end() && asks_several(message) => refuse(message, "a message is an object", exchange),
             Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(text, message, exchange),
             _ => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
         }
@@ -436,6 +456,21 @@ impl Client for Conversation {
 fn reply(message: &str, exchange: &mut Exchange) {
     say(message, exchange);
     tell(Dir::Ours, message, exchange);
+}
+
+/// Whether it is a list, and something in it is asked.
+fn asks_several(message: Raw<'_>) -> bool {
+    let asks = |one: Raw<'_>| one.get("method").is_some() && one.get("id").is_some();
+    message.shape() == Some(Shape::Array) && message.elements().any(asks)
+}
+
+/// The agent asks what cannot be read.
+fn refuse(message: Raw<'_>, why: &str, exchange: &mut Exchange) {
+    exchange
+        .notes
+        .push(format!("the agent asks what cannot be read: {why}: {}", shown(message.as_str())));
+    let id = message.get("id").map_or("null", Raw::as_str);
+    say(&rpc::error(id, -32600, why), exchange);
 }
 
 /// The beginning of a text, in quotes.

@@ -1,6 +1,6 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, member, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, member, quoted, refused_request, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::Raw;
 use crate::launch::{Launch, Text};
@@ -18,6 +18,10 @@ const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 impl Conduct for Claude {
     fn version(&self) -> &'static str {
         super::super::VERSION
+    }
+
+    fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
+        refused_request(line, why)
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

@@ -77,6 +77,12 @@ impl Lines {
         self.plain.as_ref()?.recv().ok()
     }
 
+    /// The next answer, whatever it answers.
+    pub(crate) fn next_response(&mut self, patience: Duration) -> Result<Value, RecvTimeoutError> {
+        self.begin();
+        self.responses.as_ref().ok_or(RecvTimeoutError::Disconnected)?.recv_timeout(patience)
+    }
+
     /// The answer to a request of ours.
     pub(crate) fn response(&mut self, id: &str, patience: Duration) -> Result<Value, RecvTimeoutError> {
         self.begin();

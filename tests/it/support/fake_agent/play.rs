@@ -171,6 +171,10 @@ impl Player {
                 self.lines.manner(Manner::named(rest)?);
                 Ok(())
             }
+            "answered" => {
+                let _ = self.lines.next_response(Duration::from_millis(number(rest)?));
+                Ok(())
+            }
             "ask" => {
                 let [id, patience, request] = command.split()?;
                 let patience = Duration::from_millis(number(patience)?);

@@ -18,6 +18,7 @@
 //! | `read` · `read all` | waits for a line, or the end, of stdin; `echo` gives every line back until the end; `count` reads all and says how many bytes |
 //! | `keep PATH` | from here on, lines from stdin are added to a file |
 //! | `control answer\|never\|twice\|unknown\|malformed` | how `control_request` lines are answered, while anything else goes on |
+//! | `answered MS` | waits for the next `control_response`, whatever its id, at most so long |
 //! | `ask ID MS JSON` | a `control_request` with this request, and waits for the answer, at most so long; a line says which it was |
 //!
 //! `@NS@` in a text or in a line of a file becomes the monotonic clock in nanoseconds; `\n` and `\t` in a text what they mean.
@@ -63,9 +64,9 @@ pub(crate) fn find(args: &[OsString]) -> Result<String, String> {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Command>, String> {
-    const WORDS: [&str; 29] = [
+    const WORDS: [&str; 30] = [
         "say", "write", "warn", "file", "rate", "pour", "cut", "flood", "sleep", "hang", "ignore", "at", "die", "exit", "spawn", "reexec", "respawn",
-        "pid", "args", "env", "cwd", "read", "echo", "count", "keep", "control", "ask", "starts", "---",
+        "pid", "args", "env", "cwd", "read", "echo", "count", "keep", "control", "answered", "ask", "starts", "---",
     ];
     let mut commands = Vec::new();
     for line in text

@@ -122,7 +122,9 @@ impl Client for AppServer {
     }
 
     fn hear(&mut self, line: &[u8], exchange: &mut Exchange) {
-        let text = std::str::from_utf8(line).ok().filter(|text| Raw::trusted(text).check().is_ok());
+        // What is no UTF-8 may be what is waited for, or wait for an answer.
+        let text = String::from_utf8_lossy(line);
+        let text = Some(&*text).filter(|text| Raw::trusted(text).check().is_ok());
         let Some(message) = text.map(Raw::trusted).filter(|message| message.shape() == Some(Shape::Object)) else {
             // The session's reader says what is wrong with it.
             exchange.session.extend_from_slice(line);
@@ -132,6 +134,18 @@ impl Client for AppServer {
         let method = message.get("method").and_then(Raw::string);
         let id = message.get("id").filter(|id| !id.is_null());
         match (method, id) {
+            // Who asks under what is no id, or for what is no method, waits all the same.
+            (Some(method), _)
+                if message
+                    .get("id")
+                    .is_some_and(|id| !matches!(id.shape(), Some(Shape::Number | Shape::String))) =>
+            {
+                let id = message.get("id").unwrap_or(Raw::NULL);
+                refuse(id, -32600, "the id of a request is a text or a number", method, exchange);
+            }
+            (None, Some(id)) if message.get("method").is_some() => {
+                refuse(id, -32600, "the method of a request is a text", Str::EMPTY, exchange);
+            }
             (Some(method), Some(id)) => self.question(message, method, id, exchange),
             (Some(method), None) if self.is_no_end(message, method) => {
                 exchange.notes.push("the program says the end of a turn that does not run".to_owned());
@@ -270,11 +284,8 @@ impl AppServer {
                 self.questions.push(asked);
             }
             None => {
-                let method = method.unescape();
-                exchange.notes.push(format!("the program asks what nobody here can answer: {method}"));
-                let why = quoted(&format!("agentglot does not serve {method}"));
-                let line = format!("{{\"id\":{},\"error\":{{\"code\":-32601,\"message\":{why}}}}}\n", id.as_str());
-                exchange.program.extend_from_slice(line.as_bytes());
+                let why = format!("agentglot does not serve {}", method.unescape());
+                refuse(id, -32601, &why, method, exchange);
             }
         }
     }
@@ -383,6 +394,15 @@ impl AppServer {
             Stage::Asleep | Stage::Open => {}
         }
     }
+}
+
+/// The program asks what nobody can be asked, and reads why.
+fn refuse(id: Raw<'_>, code: i32, why: &str, method: Str<'_>, exchange: &mut Exchange) {
+    exchange
+        .notes
+        .push(format!("the program asks what nobody here can answer: {}: {why}", method.unescape()));
+    let line = format!("{{\"id\":{},\"error\":{{\"code\":{code},\"message\":{}}}}}\n", id.as_str(), quoted(why));
+    exchange.program.extend_from_slice(line.as_bytes());
 }
 
 const FROM_HOST: &str = "c2s";
