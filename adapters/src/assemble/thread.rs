@@ -418,9 +418,10 @@ impl Thread {
             kind: Kind::RoundEnd(&end),
             ..*event
         });
-        desk.down
-            .out
-            .drop_held(&mut self.round.unsaid_model, "no place in the target: nothing that says a model is said in this reply");
+        desk.down.out.drop_held(
+            &mut self.round.unsaid_model,
+            "no place in the target: nothing that says a model is said in this reply",
+        );
         self.results.tell(desk.down);
         let mut tokens = std::mem::take(&mut self.round.tokens);
         if event.origin.parent.is_some() {

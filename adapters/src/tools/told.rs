@@ -82,7 +82,10 @@ pub(crate) fn tell_arguments<'c>(
     const RENAMED: &str = "the target's own arguments";
     let input = call.input.as_str();
     if has_more_values(call.input, MOST) {
-        out.renamed(input, "the target's own arguments; there are too many to tell which of them have no place");
+        out.renamed(
+            input,
+            "the target's own arguments; there are too many to tell which of them have no place",
+        );
         return None;
     }
     let root = Part::read(&mut Cursor::new(input), 0);

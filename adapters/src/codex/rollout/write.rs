@@ -222,7 +222,12 @@ impl Encoder {
         if made.is_some() {
             out.used(call.name.as_escaped());
             if out.traced() {
-                tell_arguments(call, &|input| made_of(call, input), &mut |part, name| out.lost(part, None, &format!("no place in codex: {name}")), out);
+                tell_arguments(
+                    call,
+                    &|input| made_of(call, input),
+                    &mut |part, name| out.lost(part, None, &format!("no place in codex: {name}")),
+                    out,
+                );
             }
         }
         let id = || call.id.as_escaped().to_owned();
