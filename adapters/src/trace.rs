@@ -15,6 +15,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use crate::codec::Part;
+use crate::codec::Want;
 use crate::event::{Fate, Finding};
 use crate::json::{Error, Str};
 pub(crate) use held::Given;
@@ -32,6 +33,8 @@ type Span = (usize, usize);
 #[derive(Default, Debug)]
 pub struct Trace {
     line: Cell<(usize, usize)>,
+    /// See [`Want::models`](crate::codec::Want::models).
+    models: bool,
     /// Which part of its line that is.
     part: Cell<Option<Part>>,
     /// How much was told of the line's other parts.
@@ -79,6 +82,14 @@ fn address(part: &str) -> Span {
 }
 
 impl Trace {
+    /// Watches the lines that go to a target which wants this.
+    pub(crate) fn for_target(want: Want) -> Self {
+        Self {
+            models: want.models,
+            ..Self::default()
+        }
+    }
+
     /// Begins with a new line (one JSON value of it, where a line holds several).
     pub fn begin(&self, line: &str) {
         let start = line.as_ptr() as usize;

@@ -40,9 +40,8 @@ impl Unsaid {
         self.0.drain(..).for_each(|(_, mut kept)| out.release(&mut kept));
     }
 
-    /// They are said as long as nothing takes the place of what says them: those before them that are others are not said any more.
-    pub(crate) fn said_for_now(&mut self, by: &mut Self, note: &'static str, out: &Out) {
-        by.lose_others(self.0.last().map(|(fact, _)| fact.as_str()), note, out);
+    /// They are said as long as nothing takes the place of what says them.
+    pub(crate) fn said_for_now(&mut self, by: &mut Self) {
         by.0.append(&mut self.0);
     }
 

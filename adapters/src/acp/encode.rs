@@ -323,7 +323,7 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::BOTH.without_inputs()
+        Want::BOTH.without_inputs().without_models()
     }
 
     #[inline]

@@ -133,8 +133,8 @@ impl Thread {
         }
         self.round.declared = true;
         desk.emit(event);
-        if let Some(model) = start.model.filter(|_| desk.want.snapshots) {
-            desk.down.out.hold_unsaid(&mut self.round.unsaid_model, model.as_escaped());
+        if let (Some(model), Some(trace)) = (start.model.filter(|_| desk.want.snapshots), desk.down.cx.trace) {
+            trace.hold_model(&mut self.round.unsaid_model, model.as_escaped());
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Want {
     pub asks: bool,
     /// What is written of tools.
     pub tools: Tools,
+    /// Replies say which model gave them.
+    pub models: bool,
 }
 
 /// What a target writes of tools.
@@ -62,6 +64,7 @@ impl Want {
         results_last: false,
         asks: false,
         tools: Tools::Calls,
+        models: true,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -112,6 +115,11 @@ impl Want {
     /// The same where this is written of tools.
     pub const fn with_tools(self, tools: Tools) -> Self {
         Self { tools, ..self }
+    }
+
+    /// The same where no reply says which model gave it.
+    pub const fn without_models(self) -> Self {
+        Self { models: false, ..self }
     }
 
     /// The same without a place for thoughts.

@@ -43,7 +43,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS
+        Want::SNAPSHOTS.without_models()
     }
 
     fn takes_fields(&self) -> bool {

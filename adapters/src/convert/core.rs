@@ -12,7 +12,7 @@ use super::setup::{assembler, by_heart, is_copied, style};
 use super::stored::Stored;
 use super::{Damage, Followed, Options};
 use crate::assemble::{Assembler, Down};
-use crate::codec::{Cx, Decode, Decoder, Encoder, Format, Layout, Part};
+use crate::codec::{Cx, Decode, Decoder, Encode, Encoder, Format, Layout, Part};
 use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
 use crate::follow;
@@ -113,7 +113,7 @@ impl Core {
     }
 
     fn with(options: Options, encoder: Encoder) -> Self {
-        let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
+        let trace = options.ledger.is_some().then(|| Rc::new(Trace::for_target(encoder.want())));
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
         let source = options.from;
         let collects = matches!(encoder, Encoder::Collector(_));

@@ -212,15 +212,16 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
+        let whole = Want::SNAPSHOTS.without_models();
         if self.style.partial && self.is_stream() {
-            Want::BOTH.without_inputs()
+            Want::BOTH.without_inputs().without_models()
         } else if self.is_stream() {
-            Want::SNAPSHOTS
+            whole
         } else if self.style.old_text && self.style.mode.layout == Layout::Text {
             // It says what was done, in words of its own.
-            Want::SNAPSHOTS.with_tools(Tools::Names)
+            whole.with_tools(Tools::Names)
         } else {
-            Want::SNAPSHOTS.with_tools(Tools::Nothing)
+            whole.with_tools(Tools::Nothing)
         }
     }
 

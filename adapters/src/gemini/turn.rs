@@ -384,9 +384,9 @@ impl Encoder {
             written = self.taken(outcome, usage).write(out);
         }
         const LAST: &str = "no place in gemini: the last turn is counted";
-        match written {
-            true => self.facts.said_for_now(&mut self.said, LAST, out),
-            false => self.said.lose_others(None, LAST, out),
+        self.said.lose_others(self.model.as_deref().filter(|_| written), LAST, out);
+        if written {
+            self.facts.said_for_now(&mut self.said);
         }
         out.drop_held(&mut self.tools, LAST);
         self.tools = self.turn.deeds.named(written, out);

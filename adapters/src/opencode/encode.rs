@@ -87,6 +87,7 @@ impl Encode for Encoder {
             Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
             _ => Want::SNAPSHOTS.with_whole_rounds(),
         };
+        let want = want.without_models();
         match self.style.hides_thoughts {
             true => want.without_thoughts(),
             false => want,

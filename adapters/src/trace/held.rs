@@ -147,6 +147,13 @@ impl Trace {
         }
     }
 
+    /// The same of a model that goes over with what is said next, if the target has a place for it.
+    pub(crate) fn hold_model(&self, kept: &mut Kept, model: &str) {
+        if self.models {
+            self.hold_unsaid(kept, model);
+        }
+    }
+
     /// Remembers where a part stands, which counts as gone over until it is told otherwise.
     pub(crate) fn place(&self, kept: &mut Kept, part: &str) {
         let Some((from, to)) = self.span(part) else { return };

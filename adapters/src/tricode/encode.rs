@@ -77,7 +77,8 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })
+        let want = Want::SNAPSHOTS.without_models();
+        want.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })
     }
 
     fn takes_fields(&self) -> bool {

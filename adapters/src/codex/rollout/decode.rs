@@ -82,7 +82,7 @@ impl Decode for Decoder {
                     model.as_escaped().clone_into(&mut self.model);
                     if let Some(trace) = cx.trace {
                         trace.tell_held(&mut self.unsaid_model, Fate::Dropped, NO_REPLY);
-                        trace.hold_unsaid(&mut self.unsaid_model, model.as_escaped());
+                        trace.hold_model(&mut self.unsaid_model, model.as_escaped());
                     }
                 }
             }
