@@ -364,6 +364,12 @@ impl Trace {
         self.carried.set(true);
     }
 
+    /// The event of this line went over, or parts of it: what it ends is not what it says.
+    pub(crate) fn carried_apart(&self) {
+        self.carried();
+        self.merged.set(None);
+    }
+
     /// The event of this line is part of another one.
     pub fn merged(&self, note: &'static str) {
         self.merged.set(Some(note));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::blocks::Blocks;
-use super::pending::{BlockKind, Pending, in_thread, merge};
+use super::pending::{BlockKind, NO_PLACE, Pending, in_thread, merge};
 use super::pieces::piece_of;
 use super::results::Results;
 use super::waiting::Waiting;
@@ -144,7 +144,14 @@ impl Thread {
         }
         self.begin_block(event, start, &mut desk);
         match start.head {
+            BlockHead::Call { .. } if desk.want.tools == Tools::Nothing => desk.down.out.left_out(NO_PLACE),
             _ if desk.want.deltas => {}
+            // Its name may go over, and its arguments do not.
+            BlockHead::Call { .. } if desk.want.tools == Tools::Names => {
+                if let Some(trace) = desk.down.cx.trace {
+                    trace.carried_apart();
+                }
+            }
             // Whether what it says has a place is told when it goes over.
             BlockHead::Redacted { .. } | BlockHead::Other { .. } => desk.down.out.carried(),
             _ => desk.down.out.merged("deltas of a block that goes over whole"),
@@ -218,7 +225,9 @@ impl Thread {
         if desk.want.as_is {
             return desk.emit(event);
         }
-        if let Some(at) = self.waiting.growing(&self.blocks, stop.index) {
+        let at = self.waiting.growing(&self.blocks, stop.index);
+        let is_call = at.is_some_and(|at| self.blocks[at].kind == BlockKind::Call);
+        if let Some(at) = at {
             let block = &mut self.blocks[at];
             block.complete = true;
             let now = event.origin.time.and_then(Time::millis);
@@ -237,7 +246,11 @@ impl Thread {
                 desk.emit(&Event { kind, ..*event });
             }
         }
-        desk.down.out.merged("the end of a block that goes over whole");
+        match desk.want.tools {
+            Tools::Names if is_call => {}
+            Tools::Nothing if is_call => desk.down.out.left_out(NO_PLACE),
+            _ => desk.down.out.merged("the end of a block that goes over whole"),
+        }
     }
 
     pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: &RoundStop<'_>, mut desk: Desk<'_, '_, '_>) {

@@ -16,6 +16,27 @@ pub(super) struct Deeds {
     renamed: Kept,
 }
 
+/// Where the source says the names of tools that a document says.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    own: Kept,
+    renamed: Kept,
+}
+
+impl Names {
+    /// They are not said after all.
+    pub(super) fn lose(&mut self, note: &'static str, out: &Out) {
+        out.drop_held(&mut self.own, note);
+        out.drop_held(&mut self.renamed, note);
+    }
+
+    /// No other turn takes the place of what says them. Returns those that stand there as they are, which another session's may.
+    pub(super) fn end(&mut self, out: &Out) -> Kept {
+        out.rename_held(&mut self.renamed, "the target's own tool name");
+        std::mem::take(&mut self.own)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Tool {
     name: String,
@@ -66,15 +87,15 @@ impl Deeds {
     }
 
     /// What they are called is `written`, or not. Returns what stays as long as it is.
-    pub(super) fn named(&mut self, written: bool, out: &Out) -> Kept {
-        match written {
-            true => out.rename_held(&mut self.renamed, "the target's own tool name"),
-            false => {
-                self.names.append(std::mem::take(&mut self.renamed));
-                out.drop_held(&mut self.names, "no place in gemini: without tokens nothing is counted");
-            }
+    pub(super) fn named(&mut self, written: bool, out: &Out) -> Names {
+        let mut names = Names {
+            own: std::mem::take(&mut self.names),
+            renamed: std::mem::take(&mut self.renamed),
+        };
+        if !written {
+            names.lose("no place in gemini: without tokens nothing is counted", out);
         }
-        std::mem::take(&mut self.names)
+        names
     }
 
     /// How many calls there were.

@@ -1,6 +1,7 @@
 //! Events to Gemini CLI's lines: who writes what.
 
 use super::NO_TIME;
+use super::deeds::Names;
 use super::lines::{OUTPUT, close, error, error_of, member, texts};
 use super::stats::Taken;
 use super::turn::Turn;
@@ -33,7 +34,9 @@ pub struct Encoder {
     /// The answer of a document.
     pub(super) answer: Answer,
     /// Where the source says the tools of the last one.
-    pub(super) tools: Kept,
+    pub(super) tools: Names,
+    /// Those that stay when the session is over.
+    stays: Kept,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
@@ -52,7 +55,8 @@ impl Encoder {
             time: String::new(),
             turn: Turn::default(),
             answer: Answer::of_last_turn(true),
-            tools: Kept::default(),
+            tools: Names::default(),
+            stays: Kept::default(),
             total: Usage::default(),
             pieces: String::new(),
         }
@@ -295,11 +299,13 @@ impl Encode for Encoder {
     fn given(&mut self) -> Kept {
         let mut given = self.answer.given();
         given.append(self.said.take());
+        given.append(std::mem::take(&mut self.stays));
         given
     }
 
     fn finish(&mut self, out: &mut Out) {
         self.unsaid_facts(out);
+        self.stays = self.tools.end(out);
     }
 }
 

@@ -388,7 +388,7 @@ impl Encoder {
         if written {
             self.facts.said_for_now(&mut self.said);
         }
-        out.drop_held(&mut self.tools, LAST);
+        self.tools.lose(LAST, out);
         self.tools = self.turn.deeds.named(written, out);
         self.end_result(outcome, out);
         out.lit("}");

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use agentglot_adapters::raw::codec::{Format, Layout};
+
 use super::json::Json;
 
 /// One value that is no container (or an empty one).
@@ -167,6 +169,23 @@ impl Said {
         said
     }
 
+    /// What an output in a format says: one that is a value laid out over lines, or text, is not read line by line.
+    pub fn of_output(out: &[u8], to: Format) -> Self {
+        let text = String::from_utf8_lossy(out);
+        match to.mode.layout {
+            Layout::Text => {
+                let mut said = Self::of(out);
+                said.text(&text, 0);
+                said
+            }
+            Layout::Document | Layout::Session => {
+                let whole = Json::read(text.trim());
+                whole.map_or_else(|| Self::of(out), |value| Self::of(value.compact().as_bytes()))
+            }
+            _ => Self::of(out),
+        }
+    }
+
     fn value(&mut self, value: &Json) {
         let thread = value
             .get("parent_tool_use_id")
@@ -211,6 +230,11 @@ impl Said {
         }
         self.all.push_str(text);
         self.all.push('\n');
+        // Calls may stand as JSON on lines of a text.
+        let lines = text
+            .lines()
+            .filter(|line| line.len() < text.len() && line.starts_with(['{', '[']) && depth == 0);
+        lines.for_each(|line| self.text(line, depth + 1));
         if text.starts_with(['{', '[']) {
             let mut rest = text;
             while let Some((value, after)) = Json::first(rest) {

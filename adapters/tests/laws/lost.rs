@@ -3,11 +3,11 @@
 use agentglot_adapters::convert::{Options, ToolNames};
 
 use crate::common::lost::{check, entries, with_unknown_fields};
-use crate::common::{Log, Wrongs, convert, format, goldens, parallel, plain_goldens, targets, verbatim, with_ledger};
+use crate::common::{Log, Wrongs, all_targets, convert, format, goldens, parallel, plain_goldens, targets, verbatim, with_ledger};
 
 fn ways(log: &Log) -> Vec<Options> {
     let mut ways = Vec::new();
-    for to in targets(log.format) {
+    for to in all_targets(log.format) {
         ways.push(verbatim(log.format, to));
         ways.push(Options {
             partial: true,
