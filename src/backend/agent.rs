@@ -33,6 +33,10 @@ impl Backend for Builtin {
         self.0.input(input)
     }
 
+    fn takes_denials(&self) -> bool {
+        true
+    }
+
     fn queued(&self) -> usize {
         self.0.queued()
     }

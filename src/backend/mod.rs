@@ -145,6 +145,11 @@ pub trait Backend: fmt::Debug {
         let _ = (line, why);
     }
 
+    /// Whether a denial answers whatever it asks, its hooks too: an error would be taken for a hook that failed, which forbids nothing.
+    fn takes_denials(&self) -> bool {
+        false
+    }
+
     /// Whether a tool that was allowed with other arguments runs with these.
     fn takes_changes(&self) -> bool {
         true

@@ -364,9 +364,9 @@ pub(super) fn respond(id: &str, body: &str, backend: &mut dyn Backend) {
     put(&response, backend);
 }
 
-/// Denies a call, or says that another question has no answer: who has asked something else reads no denial in it.
+/// Denies a call, or says that another question has no answer: as a rule who has asked something else reads no denial in it.
 pub(super) fn unanswered(id: &str, asks_permission: bool, why: &str, backend: &mut dyn Backend) {
-    match asks_permission {
+    match asks_permission || backend.takes_denials() {
         true => refuse(id, why, backend),
         false => fail(id, why, backend),
     }
