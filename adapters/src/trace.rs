@@ -10,12 +10,12 @@ mod stand_ins;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod watched;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use crate::codec::Part;
-use crate::codec::Want;
+use crate::codec::{Part, Want};
 use crate::event::{Fate, Finding};
 use crate::json::{Error, Str};
 pub(crate) use held::Given;
@@ -23,8 +23,9 @@ use held::HeldParts;
 pub use held::Kept;
 use many::{FEW, Many, alike, and_others, of_each_kind};
 use marks::Marks;
-use stand_ins::{StandIns, Watched};
+use stand_ins::StandIns;
 use walk::{Places, uncovered};
+use watched::Watched;
 
 /// The addresses of a part's first byte and of the one behind its last.
 type Span = (usize, usize);
@@ -181,59 +182,6 @@ impl Trace {
         }
     }
 
-    /// Watches whether a text goes over that is no part of the line but says what was `kept`: [`Self::saw`] tells.
-    pub fn watch(&self, made: &str, kept: &Kept) {
-        self.stand_ins.borrow_mut().add(address(made), address(made), false);
-        if !kept.is_empty() {
-            self.watched.borrow_mut().push(Watched {
-                made: address(made),
-                parts: kept.0.clone(),
-                held: false,
-                renamed: None,
-            });
-        }
-    }
-
-    /// What is watched, for [`Self::watch_no_more`].
-    pub(crate) fn watches(&self) -> (usize, usize) {
-        (self.watched.borrow().len(), self.stand_ins.borrow().len())
-    }
-
-    /// Of what was watched since then all is told.
-    pub(crate) fn watch_no_more(&self, since: (usize, usize)) {
-        self.watched.borrow_mut().truncate(since.0);
-        self.stand_ins.borrow_mut().truncate(since.1);
-    }
-
-    /// Tells whether what was kept has gone over with `made`, which was watched. Whoever holds that tells it later.
-    pub fn told(&self, kept: &mut Kept, made: &str, note: &'static str) {
-        let watched = self.watched.borrow();
-        let watched = watched.iter().filter(|watched| watched.made == address(made));
-        let (held, renamed) = watched.fold((false, None), |(held, renamed), watched| {
-            (held || watched.held, renamed.or(watched.renamed))
-        });
-        match (held, renamed) {
-            (true, _) => kept.0.clear(),
-            (false, Some(note)) if self.saw(made) => self.tell_held(kept, Fate::Renamed, note),
-            // An empty text stands wherever nothing is said.
-            _ if !made.is_empty() && self.saw(made) => self.release(kept),
-            _ => self.tell_held(kept, Fate::Dropped, note),
-        }
-    }
-
-    /// The same if it has; else it may do so yet.
-    pub(crate) fn told_if_said(&self, kept: &mut Kept, made: &str, note: &'static str) {
-        let is_held = self.watched.borrow().iter().any(|watched| watched.held && watched.made == address(made));
-        if is_held || self.saw(made) {
-            self.told(kept, made, note);
-        }
-    }
-
-    /// Whether a text that is watched has gone over.
-    pub fn saw(&self, made: &str) -> bool {
-        self.seen.borrow().contains(&address(made))
-    }
-
     /// Whether it is a part of the line.
     pub fn holds(&self, part: &str) -> bool {
         self.span(part).is_some()
@@ -333,6 +281,8 @@ impl Trace {
             return held.lost.extend(watched.parts.first().map(|&number| (number, note.to_owned())));
         }
         match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
+            // Parts of an object or a list have gone over: the others are told as what nobody has written.
+            (Some((from, to)), _) if to - from == part.len() && part.starts_with(['{', '[']) && self.marks.borrow().touch((from, to)) => {}
             (Some(source), _) => {
                 // It is told here, and once.
                 self.marks.borrow_mut().mark(source);

@@ -59,21 +59,3 @@ impl StandIns {
             .map(move |(&(begin, _), stand_in)| ((begin, stand_in.to), stand_in.touched(begin, (from, to))))
     }
 }
-
-/// A text that says what was kept of earlier lines.
-#[derive(Debug)]
-pub(super) struct Watched {
-    pub(super) made: Span,
-    pub(super) parts: Vec<u64>,
-    /// Somebody holds it.
-    pub(super) held: bool,
-    /// It went over under another name or in another shape.
-    pub(super) renamed: Option<&'static str>,
-}
-
-impl Watched {
-    /// Whether a part is one of the text.
-    pub(super) const fn holds(&self, (from, to): Span) -> bool {
-        self.made.0 <= from && to <= self.made.1 && from < to
-    }
-}

@@ -1,6 +1,6 @@
 //! Lines read and written.
 
-use crate::testing::converted;
+use crate::testing::{converted, traced};
 
 fn events(payloads: &[&str]) -> String {
     let log: String = payloads
@@ -375,7 +375,7 @@ fn images_go_over() {
 fn what_an_item_of_a_rollout_does_not_say_is_told() {
     let item = |item: &str| {
         let line = format!(r#"{{"method":"item/started","params":{{"item":{item},"threadId":"t","turnId":"u"}}}}"#);
-        crate::testing::traced(&line, "codex:app-server", "codex:rollout")
+        traced(&line, "codex:app-server", "codex:rollout")
     };
     let dropped = |ledger: &str, pointer: &str| {
         let end = format!("{pointer}\",\"fate\":\"dropped\"");
@@ -404,7 +404,7 @@ fn an_error_is_lost_where_no_outcome_says_it() {
                     format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
                 })
                 .collect();
-            let (out, ledger) = crate::testing::traced(&log, "codex:rollout", to);
+            let (out, ledger) = traced(&log, "codex:rollout", to);
             let here = ledger.lines().filter(|line| line.contains("\"line\":4,") && line.contains("\"dropped\""));
             let said = |line: &&str| line.contains("\"pointer\":\"\"") || line.contains("\"pointer\":\"/payload/message\"");
             (out.contains("It broke."), here.filter(said).count())
@@ -412,5 +412,21 @@ fn an_error_is_lost_where_no_outcome_says_it() {
         assert_eq!(dropped(r#"event_msg {"type":"task_complete","turn_id":"u"}"#), (true, 0), "{to}");
         let better = r#"event_msg {"type":"task_complete","turn_id":"u","error":{"message":"Else."}}"#;
         assert_eq!(dropped(better), (false, 1), "{to}");
+    }
+}
+
+/// What is searched for goes over, and what else is said of the search does not.
+#[test]
+fn of_a_search_only_what_has_no_place_is_told_as_lost() {
+    let search = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"web_search_call","id":"w","status":"completed","action":{"type":"search","query":"owls of the north"}}}"#;
+    let meta = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"t","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","cli_version":"0.169.0"}}"#;
+    for to in ["claude", "gemini", "tricode", "opencode"] {
+        let (out, ledger) = traced(&format!("{meta}\n{search}\n"), "codex:rollout", to);
+        assert!(out.contains("owls of the north"), "{to}: {out}");
+        let lost: Vec<&str> = ledger.lines().filter(|line| line.contains("/payload/action")).collect();
+        assert!(
+            lost.len() == 1 && lost[0].contains("\"pointer\":\"/payload/action/type\",\"fate\":\"dropped\""),
+            "{to}: {ledger}"
+        );
     }
 }
