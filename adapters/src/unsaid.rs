@@ -40,9 +40,9 @@ impl Unsaid {
         self.0.drain(..).for_each(|(_, mut kept)| out.release(&mut kept));
     }
 
-    /// They are said as long as nothing takes the place of what says them.
-    pub(crate) fn said_for_now(&mut self, by: &mut Self) {
-        by.0.append(&mut self.0);
+    /// Those of another are these too.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        self.0.append(&mut other.0);
     }
 
     /// What has taken the place of what said them says this, or nothing.

@@ -198,15 +198,7 @@ fn what_comes_after_the_result_makes_no_second_outcome() {
             ("qwen-code", QWEN),
             ("qwen", &["--output-format", "stream-json", "--input-format", "stream-json"]),
         ] {
-            let script = [
-                "read".to_owned(),
-                say(INIT),
-                say(&text("one")),
-                say(&result("one")),
-                say(&text("an afterthought")),
-                "read all".to_owned(),
-            ];
-            let stage = Stage::new(&script);
+            let stage = Stage::new(&goes_on(&[]));
             let mut host = stage.host(dialect, "claude", &[], args);
             let prompt = match dialect {
                 "qwen" => r#"{"session_id":"_new","input":{"origin":"user","parts":[{"type":"text","text":"hi"}]}}"#.to_owned(),
@@ -310,16 +302,7 @@ fn what_comes_after_the_result_of_a_run_begins_no_turn() {
             ("gemini", &["--output-format", "stream-json", "-p", "hi"], "result"),
             ("opencode", &["run", "--format", "json", "hi"], "step_finish"),
         ] {
-            let script = [
-                "read".to_owned(),
-                say(INIT),
-                say(&text("one")),
-                say(&result("one")),
-                say(&text("an afterthought")),
-                say(&result("two")),
-                "read all".to_owned(),
-            ];
-            let stage = Stage::new(&script);
+            let stage = Stage::new(&goes_on(&[say(&result("two"))]));
             let mut host = stage.host(dialect, "claude", &[], args);
             host.close();
             let end = host.end();
@@ -479,4 +462,10 @@ fn an_agent_that_closes_its_output_is_not_waited_for() {
             assert!(stage.living().is_empty(), "{backend}");
         }
     });
+}
+
+/// An agent that says more behind its result, and then this.
+fn goes_on(then: &[String]) -> Vec<String> {
+    let said = [say(INIT), say(&text("one")), say(&result("one")), say(&text("an afterthought"))];
+    [&["read".to_owned()][..], &said, then, &["read all".to_owned()]].concat()
 }

@@ -236,11 +236,9 @@ impl Assembler {
     /// The same of what does not wait.
     #[inline]
     fn take<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
-        let mut made = false;
         if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && is_of_thread(&event.kind)) {
             self.settle_call_of(call, event.origin, down);
-            made = self.free_subagents && begins_something(&event.kind) && self.calls.find(call).is_none();
-            if made {
+            if self.free_subagents && begins_something(&event.kind) && self.calls.find(call).is_none() {
                 self.make_call(call, event.origin, down);
             }
         }
@@ -349,7 +347,7 @@ impl Assembler {
             Kind::Terminal(_) | Kind::Response(_) | Kind::Command(_) | Kind::CancelResult(_) => self.pass(event, down),
             Kind::Hint(_) | Kind::Heartbeat(_) | Kind::Noise(_) | Kind::Unknown(_) => self.pass(event, down),
         }
-        if told && !made && down.out.len() == before {
+        if told && down.out.len() == before {
             // What its line has given is of lines before it.
             down.out.left_out("no place in the target");
         }

@@ -30,9 +30,13 @@ impl Names {
         out.drop_held(&mut self.renamed, note);
     }
 
-    /// No other turn takes the place of what says them. Returns those that stand there as they are, which another session's may.
-    pub(super) fn end(&mut self, out: &Out) -> Kept {
+    /// No other turn takes the place of what says them.
+    pub(super) fn end(&mut self, out: &Out) {
         out.rename_held(&mut self.renamed, "the target's own tool name");
+    }
+
+    /// Those that stand there as they are; what another session says may take their place.
+    pub(super) fn stays(&mut self) -> Kept {
         std::mem::take(&mut self.own)
     }
 }

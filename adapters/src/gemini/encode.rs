@@ -35,8 +35,6 @@ pub struct Encoder {
     pub(super) answer: Answer,
     /// Where the source says the tools of the last one.
     pub(super) tools: Names,
-    /// Those that stay when the session is over.
-    stays: Kept,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
@@ -56,7 +54,6 @@ impl Encoder {
             turn: Turn::default(),
             answer: Answer::of_last_turn(true),
             tools: Names::default(),
-            stays: Kept::default(),
             total: Usage::default(),
             pieces: String::new(),
         }
@@ -299,13 +296,13 @@ impl Encode for Encoder {
     fn given(&mut self) -> Kept {
         let mut given = self.answer.given();
         given.append(self.said.take());
-        given.append(std::mem::take(&mut self.stays));
+        given.append(self.tools.stays());
         given
     }
 
     fn finish(&mut self, out: &mut Out) {
         self.unsaid_facts(out);
-        self.stays = self.tools.end(out);
+        self.tools.end(out);
     }
 }
 

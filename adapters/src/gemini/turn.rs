@@ -386,7 +386,7 @@ impl Encoder {
         const LAST: &str = "no place in gemini: the last turn is counted";
         self.said.lose_others(self.model.as_deref().filter(|_| written), LAST, out);
         if written {
-            self.facts.said_for_now(&mut self.said);
+            self.said.append(&mut self.facts);
         }
         self.tools.lose(LAST, out);
         self.tools = self.turn.deeds.named(written, out);

@@ -200,8 +200,7 @@ impl Encoder {
             usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
             self.round.usage = Some(usage.detached());
         }
-        // One that says nothing is no message, and names no model.
-        if let Some(model) = reply.model.filter(|_| !reply.blocks.is_empty()) {
+        if let Some(model) = reply.model {
             self.round.model = Some(kept(model, out));
         }
         let mut any = false;
