@@ -222,6 +222,56 @@ async fn rule_13_errors_inside_a_stream() {
 }
 
 #[tokio::test]
+async fn rule_13_an_error_may_have_no_other_word_than_that() {
+    let stops = OPENAI[0].replace("\"finish_reason\":null", "\"finish_reason\":\"error\"");
+    let (said, _) = asked(Api::Openai, vec![vec![Do::Send(stream(&[OPENAI[0], &stops, "[DONE]"]))]]).await;
+    assert_eq!(error_of(&said).kind, ModelErrorKind::Server, "{stops}");
+    let mut named = stream(&OPENAI[..1]);
+    let end = named.windows(4).rposition(|four| four == b"\r\n\r\n").unwrap();
+    named.truncate(end + 4);
+    named.extend_from_slice(b"event: error\r\ndata: {\"message\":\"no more\"}\r\n\r\n");
+    let (said, _) = asked(Api::Openai, vec![vec![Do::Send(named)]]).await;
+    assert_eq!(error_of(&said).message, "no more");
+}
+
+/// A reply with a gap would pass for a whole one.
+#[tokio::test]
+async fn a_reply_of_which_a_part_cannot_be_read_is_none() {
+    for (api, payloads) in [(Api::Openai, &OPENAI[..]), (Api::Anthropic, &ANTHROPIC[..])] {
+        for broken in [r#"{"choices":[{"delta":{"content":"lo"#, r#"{"type":"content_block_start","index":"0"}"#] {
+            if api == Api::Openai && broken.ends_with('}') {
+                continue;
+            }
+            let payloads = [&payloads[..1], &[broken], &payloads[1..]].concat();
+            let (said, seen) = asked(api, vec![vec![Do::Send(stream(&payloads))], good(api)]).await;
+            let error = error_of(&said);
+            assert_eq!((error.kind, seen.len()), (ModelErrorKind::Malformed, 1), "{api:?} {broken}: {error:?}");
+            assert!(error.message.contains("a part of the reply cannot be read"), "{error:?}");
+        }
+    }
+}
+
+/// It has said why it stops; a connection that is kept open behind that is no part of the reply.
+#[tokio::test]
+async fn the_end_of_a_reply_is_not_waited_for_as_its_pieces_are() {
+    let at = OPENAI.iter().position(|payload| payload.contains("\"finish_reason\":\"stop\"")).unwrap();
+    let bytes = stream(&OPENAI[..=at]);
+    let server = Server::new(vec![vec![Do::Send(bytes), Do::Wait(Duration::from_secs(60))]]).await;
+    let patient = Patience {
+        stall: Duration::from_secs(50),
+        ..patience()
+    };
+    let messages = [user("hi")];
+    let ask = Ask {
+        model: "m",
+        messages: &messages,
+        ..Ask::default()
+    };
+    let said = tokio::time::timeout(Duration::from_secs(30), said(&client(Api::Openai, &server.url(), patient), &ask)).await;
+    assert_eq!(said.expect("it is not waited for").result, Ok(()));
+}
+
+#[tokio::test]
 async fn rule_12_a_cut_stream_is_incomplete_and_keeps_what_came() {
     for api in [Api::Openai, Api::Anthropic] {
         let Do::Send(whole) = good(api).remove(0) else { unreachable!() };

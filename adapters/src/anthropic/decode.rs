@@ -87,6 +87,7 @@ impl Decoder {
                 self.begin(start, fields, voice);
             }
             StreamEvent::BlockStart(start, piece) => {
+                self.begin_unsaid(voice);
                 let key = u64::from(start.index);
                 self.weave.stop(key, voice);
                 if let BlockHead::Call { .. } = start.head {
@@ -98,6 +99,7 @@ impl Decoder {
                 }
             }
             StreamEvent::Delta(delta) => {
+                self.begin_unsaid(voice);
                 let head = match delta.piece {
                     Piece::Text(_) => Some(BlockHead::Text),
                     Piece::Thinking(_) | Piece::Signature(_) => Some(BlockHead::Thinking),
@@ -139,6 +141,13 @@ impl Decoder {
                 _ if raw.get("error").is_some_and(|error| !error.is_null()) || raw.get("detail").is_some() => self.fail(raw, voice),
                 _ => voice.say(Kind::Unknown(raw), &[]),
             },
+        }
+    }
+
+    /// A reply whose beginning was left out.
+    fn begin_unsaid<'a>(&mut self, voice: &mut Voice<'_, 'a>) {
+        if self.end == End::Nothing && !self.log {
+            self.begin(RoundStart::default(), &[], voice);
         }
     }
 

@@ -139,6 +139,14 @@ fn rule_7_a_second_beginning() {
 }
 
 #[test]
+fn a_reply_whose_beginning_was_left_out_is_one() {
+    says(
+        &[begin(0, TEXT), text(0, "A"), end(0), because("end_turn"), STOP.into()],
+        "round |text|A|stop|because Done end_turn 3(9)+5|end",
+    );
+}
+
+#[test]
 fn rule_8_signatures_and_redacted_thoughts_are_as_they_came() {
     says(
         &[

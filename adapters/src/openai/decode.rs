@@ -83,6 +83,11 @@ impl Decoder {
         matches!(self.end, End::Terminal | End::Failed) && !self.open
     }
 
+    /// Whether it was said why the reply stops: what may still come is what it used.
+    pub const fn is_ending(&self) -> bool {
+        self.open && self.finish.is_some()
+    }
+
     fn chunk<'a>(&mut self, chunk: Raw<'a>, voice: &mut Voice<'_, 'a>) {
         let (mut error, mut choices, mut id, mut model, mut own_usage) = (None, None, None, None, None);
         let (mut object, mut message, mut detail) = (None, None, None);

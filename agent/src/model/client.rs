@@ -45,6 +45,8 @@ const MOST_OF_ERROR: usize = 64 << 10;
 const MOST_OF_REPLY: usize = 64 << 20;
 /// How long nothing may come of the body of a failed answer: its status says enough.
 const PATIENCE_FOR_ERROR: Duration = Duration::from_secs(10);
+/// How long nothing may come behind the reason why a reply stops, where neither a last word nor the end of the stream follows it.
+const PATIENCE_FOR_END: Duration = Duration::from_secs(5);
 /// The most that is read of a list of models, and how long a server may take for it.
 const MOST_OF_MODELS: usize = 4 << 20;
 const PATIENCE_FOR_MODELS: Duration = Duration::from_secs(10);
@@ -249,6 +251,9 @@ impl Client {
                     }
                     if moves {
                         until = Instant::now() + stall;
+                    }
+                    if stream.is_ending() {
+                        until = until.min(Instant::now() + stall.min(PATIENCE_FOR_END));
                     }
                     continue;
                 }

@@ -86,6 +86,14 @@ pub(super) fn of_stream(message: &str, kind: &str, code: &str) -> ModelError {
     }
 }
 
+/// What an event means that is called `error`, whatever its data are.
+pub(super) fn of_error_event(data: &str) -> ModelError {
+    match said(data) {
+        Some(said) => of_stream(&said.message, said.kind.trim(), ""),
+        None => of_stream(&excerpt(data), "", ""),
+    }
+}
+
 /// An error as APIs say it.
 struct Said {
     message: String,

@@ -3,7 +3,7 @@ use bumpalo::Bump;
 use super::measure::{self, Measure};
 use super::{ModelError, ModelErrorKind, failure};
 use agentglot_adapters::raw::codec::{Cx, Decode};
-use agentglot_adapters::raw::event::{Event, Input, Kind, Sink};
+use agentglot_adapters::raw::event::{Event, Input, Kind, Sink, StopKind};
 use agentglot_adapters::raw::frame::{Frame, Sse};
 use agentglot_adapters::raw::openai::End;
 use agentglot_adapters::raw::{anthropic, openai};
@@ -67,6 +67,12 @@ impl<'a> Sink<'a> for Ear<'_> {
                 *self.failure = Some(failure::of_stream(&message, &kind, &code.unwrap_or_default()));
             }
             Kind::Noise(_) | Kind::Unknown(_) => {}
+            Kind::RoundStop(stop) if self.failure.is_none() && stop.stop.is_some_and(|stop| stop.kind == StopKind::Error) => {
+                let word = stop.stop.map(|stop| stop.word.unescape()).unwrap_or_default();
+                let message = format!("the server broke the reply off and gives `{word}` as the reason");
+                (self.hear)(event);
+                *self.failure = Some(ModelError::new(ModelErrorKind::Server, message));
+            }
             _ if self.failure.is_some() => {}
             _ => match self.measure.event(event) {
                 Ok(()) => (self.hear)(event),
@@ -96,6 +102,11 @@ impl Stream {
         }
     }
 
+    /// Whether the reply has said why it stops: little is left to come.
+    pub(super) const fn is_ending(&self) -> bool {
+        self.reader.is_ending()
+    }
+
     /// Takes what came.
     pub(super) fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&Event<'_>)) -> Result<Ended, ModelError> {
         self.measure.bytes(bytes.len())?;
@@ -117,7 +128,7 @@ impl Stream {
             return Err(failure);
         }
         match self.reader.end() {
-            End::Terminal => Ok(()),
+            End::Terminal => self.whole_so_far(),
             // The API has said it already.
             End::Failed => Err(ModelError::new(ModelErrorKind::Malformed, format!("{host} said that it failed"))),
             End::Incomplete => Err(match cut {
@@ -199,8 +210,8 @@ impl Stream {
         } = self;
         let mut failure = None;
         let each = |frame: Frame<'_>| {
-            let data = match frame {
-                Frame::Event { data, .. } => data,
+            let (name, data) = match frame {
+                Frame::Event { name, data, .. } => (name, data),
                 Frame::Stray { text, .. } => {
                     if *events == 0 && stray.len() + text.len() < MOST_STRAY {
                         stray.extend_from_slice(text);
@@ -225,8 +236,14 @@ impl Stream {
             let text = text.trim();
             if !text.is_empty()
                 && let Err(error) = reader.decoder().line(text, &cx, &mut ear)
+                // What it has used may be lost.
+                && !reader.is_ending()
             {
                 damage.get_or_insert_with(|| format!("{error} in {}", failure::excerpt(text)));
+            }
+            // An error that nothing but the name of its event says.
+            if name == "error" && failure.is_none() {
+                failure = Some(failure::of_error_event(text));
             }
             arena.reset();
             failure.is_none() && !reader.is_over()
@@ -240,9 +257,15 @@ impl Stream {
         }
         match failure {
             Some(failure) => Err(failure),
-            None if self.reader.is_over() => Ok(Ended::Yes),
+            None if self.reader.is_over() => self.whole_so_far().map(|()| Ended::Yes),
             None => Ok(Ended::No),
         }
+    }
+
+    /// A reply of which a part could not be read would pass for a whole one.
+    fn whole_so_far(&mut self) -> Result<(), ModelError> {
+        let lacks = |damage| ModelError::new(ModelErrorKind::Malformed, format!("a part of the reply cannot be read: {damage}"));
+        self.damage.take().map_or(Ok(()), |damage| Err(lacks(damage)))
     }
 }
 
@@ -258,6 +281,13 @@ impl Reader {
         match &self.decoder {
             Decoder::Openai(decoder) => decoder.end(),
             Decoder::Anthropic(decoder) => decoder.end(),
+        }
+    }
+
+    const fn is_ending(&self) -> bool {
+        match &self.decoder {
+            Decoder::Openai(decoder) => decoder.is_ending(),
+            Decoder::Anthropic(_) => false,
         }
     }
 
