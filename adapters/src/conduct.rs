@@ -238,6 +238,12 @@ pub trait Conduct: std::fmt::Debug + Sync {
         None
     }
 
+    /// Whether a line of which more cannot be understood is the one that ends a turn of a program which lives on behind it.
+    fn ends_turn(&self, line: Raw<'_>) -> bool {
+        let _ = line;
+        false
+    }
+
     /// The subagents that a request of its host's declares, by name; `None` if it declares none.
     fn declared_agents(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<Vec<String>> {
         let _ = (request, fields);
@@ -346,6 +352,11 @@ pub(crate) fn refused_request(line: Raw<'_>, why: &str) -> Option<String> {
         id.as_str(),
         quoted(why)
     ))
+}
+
+/// Whether the type of a line is `result`.
+pub(crate) fn is_result(line: Raw<'_>) -> bool {
+    line.get("type").and_then(Raw::string).is_some_and(|word| word.is("result"))
 }
 
 /// Adds the MCP servers that a handshake names to those of the command line; a later one of the same name counts.

@@ -34,33 +34,37 @@ pub enum Heard<'l, 'a> {
 #[derive(Debug)]
 pub struct Listener {
     reader: Reader,
+    /// An agent is listened to.
+    agent: bool,
 }
 
 impl Listener {
-    /// Listens to an agent; lines of more than `max_line` bytes are left out and told.
+    /// Listens to an agent; lines of more than `max_line` bytes are left out and told. What is no UTF-8 may be what is waited for: it is read with other
+    /// characters in place of the bytes that are none.
     pub fn to_agent(format: impl Into<Format>, max_line: usize) -> Self {
-        Self::new(Decoder::new(format), max_line)
+        Self::new(Decoder::new(format), max_line, true)
     }
 
     /// Listens to a host.
     pub fn to_host(dialect: Dialect, max_line: usize) -> Self {
-        Self::new(Decoder::of_host(dialect), max_line)
+        Self::new(Decoder::of_host(dialect), max_line, false)
     }
 
-    fn new(decoder: Decoder, max_line: usize) -> Self {
+    fn new(decoder: Decoder, max_line: usize, agent: bool) -> Self {
         Self {
+            agent,
             reader: Reader::new(Framing::lines(max_line), max_line, decoder),
         }
     }
 
     /// Takes what came, in pieces of any size, and tells `hear` what each whole line means.
     pub fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.feed(bytes, &mut Ear(hear));
+        self.reader.feed(bytes, &mut Ear(hear, self.agent));
     }
 
     /// Nothing more comes: a last line without a line feed is read as it stands, and what the decoder held is told.
     pub fn finish(&mut self, hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.finish(&mut Ear(hear));
+        self.reader.finish(&mut Ear(hear, self.agent));
     }
 
     /// How many lines were read.
@@ -69,7 +73,8 @@ impl Listener {
     }
 }
 
-struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>));
+/// Who hears, and whether that is what an agent says.
+struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>), bool);
 
 impl<'a> Sink<'a> for Ear<'_> {
     fn event(&mut self, event: &Event<'a>) {
@@ -89,6 +94,10 @@ impl<'a> Sink<'a> for Ear<'_> {
 impl Consumer for Ear<'_> {
     fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
         source.tell(text, self)
+    }
+
+    fn takes_any_bytes(&self) -> bool {
+        self.1
     }
 
     fn damaged(&mut self, damaged: &Damaged<'_>) {

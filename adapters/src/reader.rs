@@ -55,6 +55,11 @@ pub(crate) trait Consumer {
         false
     }
 
+    /// Whether what is no UTF-8 is read with other characters in place of the bytes that are none.
+    fn takes_any_bytes(&self) -> bool {
+        false
+    }
+
     /// Whether reading goes on.
     fn goes_on(&self) -> bool {
         true
@@ -446,6 +451,7 @@ impl Stage {
     fn unchecked(&mut self, bytes: &[u8], ended: bool, to: &mut impl Consumer) -> bool {
         let error = match simdutf8::compat::from_utf8(bytes) {
             Ok(text) => return self.values(without_mark(text), ended, None, to),
+            Err(_) if to.takes_any_bytes() => return self.values(without_mark(&String::from_utf8_lossy(bytes)), ended, None, to),
             Err(error) => error,
         };
         let (sound, _) = bytes.split_at(error.valid_up_to());

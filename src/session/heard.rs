@@ -73,7 +73,7 @@ impl Session {
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),
             Kind::Withdraw(Withdraw { id: Some(id), .. }) => {
                 self.asked
-                    .take_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
+                    .drain_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
             }
             _ if self.is_afterthought(event) => {
                 self.oddities.afterthoughts += 1;
@@ -128,8 +128,23 @@ impl Session {
         if free || self.gone || !self.conduct.can_ask() || (asks_permission && !self.host.answers_permissions) {
             return self.decide(&id, request, backend);
         }
+        // A host could not tell the answers to two questions under one id apart: the later one is put under another.
+        let mut name = id.clone();
+        while self.asked.any(|asked| asked.id == name) {
+            name.push_str("-again");
+        }
+        let named = Request {
+            id: Some(Str::trusted(&name)),
+            ..*request
+        };
         let before = self.out.len();
-        self.voice.event(event, &mut self.out);
+        self.voice.event(
+            &Event {
+                kind: Kind::Request(&named),
+                ..*event
+            },
+            &mut self.out,
+        );
         if self.out.len() == before {
             // The host's dialect has no such question.
             return unanswered(&id, asks_permission, "the host has no answer to this", backend);
@@ -143,7 +158,8 @@ impl Session {
             self.out.truncate(before);
             return allow_unseen(&id, backend);
         }
-        self.asked.add(id, asked, now, self.timers.permission);
+        asked.first = (name != id).then_some(id);
+        self.asked.add(name, asked, now, self.timers.permission);
     }
 
     fn hear_outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, now: Instant) {

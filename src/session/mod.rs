@@ -306,7 +306,7 @@ impl Session {
             Heard::Input(input) => Self::turned_round(input, backend),
             Heard::Damaged { bytes, why, .. } => {
                 self.oddities.damaged += 1;
-                Self::unreadable(bytes, why, backend);
+                self.unreadable(bytes, why, now, backend);
             }
         }
     }

@@ -66,6 +66,11 @@ impl<T> Pending<T> {
         self.waiting.first()
     }
 
+    /// Whether this holds of one.
+    pub(super) fn any(&self, holds: impl FnMut(&Waiting<T>) -> bool) -> bool {
+        self.waiting.iter().any(holds)
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

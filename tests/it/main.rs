@@ -101,8 +101,10 @@ mod run_asks;
 mod run_codex;
 mod run_codex_server;
 mod run_codex_threads;
+mod run_codex_unanswerable;
 #[cfg(unix)]
 mod run_config;
+mod run_damaged;
 #[cfg(unix)]
 mod run_faults;
 #[cfg(unix)]

@@ -28,7 +28,7 @@ fn tells(turn: u64, method: &str, params: Value) -> String {
 }
 
 /// Waits for the request of the turn, whose id is this, and begins it.
-fn begins(turn: u64, request: u64) -> Vec<String> {
+pub(crate) fn begins(turn: u64, request: u64) -> Vec<String> {
     let told = json!({"id":format!("turn-{turn}"),"items":[],"status":"inProgress","error":null});
     vec![
         "read".to_owned(),
@@ -37,7 +37,7 @@ fn begins(turn: u64, request: u64) -> Vec<String> {
     ]
 }
 
-fn says(turn: u64, text: &str) -> Vec<String> {
+pub(crate) fn says(turn: u64, text: &str) -> Vec<String> {
     let item = |text: &str| json!({"item":{"type":"agentMessage","id":format!("msg-{turn}"),"text":text}});
     vec![
         tells(turn, "item/started", item("")),
@@ -46,7 +46,7 @@ fn says(turn: u64, text: &str) -> Vec<String> {
     ]
 }
 
-fn ends(turn: u64, status: &str, text: Option<&str>) -> String {
+pub(crate) fn ends(turn: u64, status: &str, text: Option<&str>) -> String {
     let items: Vec<Value> = text.iter().map(|text| json!({"type":"agentMessage","id":"m","text":text})).collect();
     tells(
         turn,
@@ -55,7 +55,7 @@ fn ends(turn: u64, status: &str, text: Option<&str>) -> String {
     )
 }
 
-fn answers(turn: u64, request: u64, text: &str) -> Vec<String> {
+pub(crate) fn answers(turn: u64, request: u64, text: &str) -> Vec<String> {
     [begins(turn, request), says(turn, text), vec![ends(turn, "completed", Some(text))]].concat()
 }
 
@@ -79,12 +79,12 @@ fn ran(turn: u64, status: &str, exit: Option<u64>) -> String {
     tells(turn, "item/completed", json!({"item":item}))
 }
 
-fn plays(parts: &[Vec<String>]) -> Stage {
+pub(crate) fn plays(parts: &[Vec<String>]) -> Stage {
     stage(&[opened(&[]).into_iter().chain(parts.concat()).collect()])
 }
 
 /// What the program was told, message by message.
-fn told(stage: &Stage) -> Vec<Value> {
+pub(crate) fn told(stage: &Stage) -> Vec<Value> {
     typed(stage).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

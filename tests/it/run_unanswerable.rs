@@ -119,8 +119,9 @@ fn requests_that_are_none_are_refused() {
         let ids = ["null", "true", "[1]", r#"{"a":"b"}"#];
         let lines = ids.map(|id| (id, asks(id, r#""session/request_permission""#)));
         let method = ("7", asks("7", "7"));
+        let broken = ("7", asks("7", r#""session/request_permission""#)[..80].to_owned());
         let several = ("null", format!("[{}]", asks("7", r#""session/request_permission""#)));
-        for (id, line) in lines.into_iter().chain([method, several]) {
+        for (id, line) in lines.into_iter().chain([method, broken, several]) {
             let ends = r#"say {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
             let (stage, end) = acp(line.as_bytes(), &["read", ends]);
             assert_eq!((&end.result()["subtype"], end.code()), (&json!("success"), 0), "{line}: {end:#?}");
@@ -128,6 +129,34 @@ fn requests_that_are_none_are_refused() {
             let [answer] = &answers[..] else { panic!("{line}: {answers:#?}") };
             assert_eq!(answer["error"]["code"], -32600, "{line}: {answer:#}");
         }
+    });
+}
+
+/// Nobody can say what such a question is about.
+#[test]
+fn permission_for_no_call_is_refused() {
+    within(60, async {
+        for call in ["", r#""toolCall":{"title":"t"},"#, r#""toolCall":"c","#] {
+            let options = r#""options":[{"optionId":"a","name":"A","kind":"allow_once"}]"#;
+            let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{{"sessionId":"s-1",{call}{options}}}}}"#);
+            let ends = r#"say {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+            let (stage, end) = acp(line.as_bytes(), &["read", ends]);
+            assert_eq!((&end.result()["subtype"], end.code()), (&json!("success"), 0), "{line}: {end:#?}");
+            assert_eq!(end.lines[0]["subtype"], "init", "{line}: {end:#?}");
+            let answers = told(&stage, &json!(7));
+            let [answer] = &answers[..] else { panic!("{line}: {answers:#?}") };
+            assert_eq!(answer["error"]["code"], -32602, "{line}: {answer:#}");
+        }
+    });
+}
+
+/// An answer that breaks off is not said once more.
+#[test]
+fn a_prompt_whose_answer_breaks_off_has_failed_at_once() {
+    within(60, async {
+        let (_, end) = acp(br#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_t"#, &[]);
+        let result = end.result();
+        assert!(result["is_error"] == true && result.to_string().contains("cannot be read"), "{end:#?}");
     });
 }
 

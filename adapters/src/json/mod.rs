@@ -20,6 +20,7 @@ mod pointer;
 pub(crate) mod python;
 mod raw;
 mod scan;
+mod sound;
 mod string;
 
 pub(crate) use alike::{alike, stands_at};
@@ -35,6 +36,7 @@ pub(crate) use out::escape_json;
 pub(crate) use pointer::Pointers;
 use pointer::{pointer_at, pointer_of_object};
 pub use raw::{Raw, Shape};
+pub use sound::sound_part;
 pub use string::Str;
 pub(crate) use string::next_escape;
 

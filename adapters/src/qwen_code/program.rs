@@ -4,7 +4,7 @@
 
 use crate::codec::Dialect;
 use crate::codec::{Layout, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, refused_request, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, is_result, quoted, refused_request, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::Raw;
 use crate::launch::{Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, shared_flags};
@@ -60,6 +60,10 @@ impl Conduct for Qwen {
 
     fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
         refused_request(line, why)
+    }
+
+    fn ends_turn(&self, line: Raw<'_>) -> bool {
+        is_result(line)
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

@@ -31,7 +31,7 @@ use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt};
 use crate::front::Listed;
-use crate::json::{Cursor, Raw, Shape};
+use crate::json::{Cursor, Raw, Shape, sound_part};
 use crate::launch::{Launch, PermissionMode, Program};
 
 /// A session with an agent.
@@ -256,6 +256,20 @@ impl Conversation {
         }
     }
 
+    /// A message that cannot be read to its end. If it is a question or an answer somebody waits, on either side.
+    fn damaged(&mut self, text: &str, exchange: &mut Exchange) {
+        let Some(part) = sound_part(text) else { return };
+        let message = Raw::trusted(&part);
+        let Some(id) = message.get("id").filter(|id| rpc::is_id(*id)) else {
+            return;
+        };
+        if message.get("method").is_some() {
+            return refuse(message, "a message ends with its last bracket", exchange);
+        }
+        let failed = rpc::error(id.as_str(), -32603, "the agent's answer cannot be read");
+        self.message(&failed, Raw::trusted(&failed), exchange);
+    }
+
     /// A message about a call as the session is to read it.
     fn reworded<'m>(&self, text: &'m str, call: Option<Raw<'_>>) -> Cow<'m, str> {
         let call = call.filter(|call| call.get("toolCallId").is_some());
@@ -413,7 +427,10 @@ impl Client for Conversation {
             // Several at a time are not this protocol's.
             Ok(message) if cursor.at_end() && asks_several(message) => refuse(message, "a message is an object", exchange),
             Ok(message) if cursor.at_end() && message.shape() == Some(Shape::Object) => self.message(text, message, exchange),
-            _ => exchange.notes.push(format!("the agent says what is no message: {}", shown(text))),
+            _ => {
+                exchange.notes.push(format!("the agent says what is no message: {}", shown(text)));
+                self.damaged(text, exchange);
+            }
         }
     }
 

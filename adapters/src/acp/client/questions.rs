@@ -74,13 +74,19 @@ impl Conversation {
         }
         let said = |option: Raw<'_>, name: &str| Some(option.get(name)?.string()?.as_escaped().to_owned());
         let call = params.get("toolCall");
+        let Some(name) = call.and_then(|call| said(call, "toolCallId")) else {
+            return say(
+                &rpc::error(id.as_str(), -32602, "permission is asked for a toolCall with a toolCallId"),
+                exchange,
+            );
+        };
         let told = call.map(|call| self.reworded(call.as_str(), Some(call)));
         if let Some(told) = &told {
             self.deeds.grants.hear(Raw::trusted(told));
         }
         let question = Question {
             id: id.as_str().to_owned(),
-            call: call.and_then(|call| said(call, "toolCallId")).unwrap_or_default(),
+            call: name,
             options: params
                 .get("options")
                 .into_iter()
@@ -131,7 +137,7 @@ impl Conversation {
         if let Some(grant) = question.grant.filter(|_| allow) {
             self.deeds.grants.give(grant);
         }
-        if !allow && !question.call.is_empty() {
+        if !allow {
             // The agent has a word of its own for it, or none; the host is to read what was said.
             let said = response.body.and_then(|body| body.get("message")).and_then(Raw::string);
             let said = said.map(Str::as_escaped).filter(|text| !text.is_empty());

@@ -1,6 +1,6 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, member, quoted, refused_request, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, is_result, member, quoted, refused_request, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::Raw;
 use crate::launch::{Launch, Text};
@@ -22,6 +22,10 @@ impl Conduct for Claude {
 
     fn refusal(&self, line: Raw<'_>, why: &str) -> Option<String> {
         refused_request(line, why)
+    }
+
+    fn ends_turn(&self, line: Raw<'_>) -> bool {
+        is_result(line)
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

@@ -15,7 +15,7 @@ use crate::client::{Client, Exchange, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::{quoted, text};
 use crate::event::{ControlKind, Fields, Input, InputKind, Request};
-use crate::json::{Raw, Shape, Str, on_one_line};
+use crate::json::{Raw, Shape, Str, on_one_line, sound_part};
 use crate::launch::{ArgError, Launch, PermissionMode, Program, Resume};
 pub(super) use answers::{FORM, approves};
 use answers::{Question, answer, question};
@@ -129,7 +129,7 @@ impl Client for AppServer {
             // The session's reader says what is wrong with it.
             exchange.session.extend_from_slice(line);
             exchange.session.push(b'\n');
-            return;
+            return self.damaged(&String::from_utf8_lossy(line), exchange);
         };
         let method = message.get("method").and_then(Raw::string);
         let id = message.get("id").filter(|id| !id.is_null());
@@ -288,6 +288,29 @@ impl AppServer {
                 refuse(id, -32601, &why, method, exchange);
             }
         }
+    }
+
+    /// A message that cannot be read to its end. It may be a question, an answer or the end of the turn: somebody waits.
+    fn damaged(&mut self, text: &str, exchange: &mut Exchange) {
+        let Some(part) = sound_part(text) else { return };
+        let message = Raw::trusted(&part);
+        let method = message.get("method").and_then(Raw::string);
+        let error = "{\"message\":\"what the program said of it cannot be read\"}";
+        let made = match (method, message.get("id").filter(|id| !id.is_null())) {
+            (Some(method), Some(id)) => return refuse(id, -32700, "a message ends with its last bracket", method, exchange),
+            (None, Some(id)) => format!("{{\"id\":{},\"error\":{error}}}", id.as_str()),
+            (Some(method), None) if method.is("turn/completed") => {
+                let Some(turn) = self.turn.as_ref().and_then(|turn| turn.id.as_deref()) else {
+                    return;
+                };
+                let turn = format!("{{\"id\":\"{turn}\",\"items\":[],\"status\":\"failed\",\"error\":{error}}}");
+                let thread = message.get("params").and_then(|params| params.get("threadId")).and_then(Raw::string);
+                let thread = thread.map_or(self.thread.as_str(), Str::as_escaped);
+                format!("{{\"method\":\"turn/completed\",\"params\":{{\"threadId\":\"{thread}\",\"turn\":{turn}}}}}")
+            }
+            _ => return,
+        };
+        self.hear(made.as_bytes(), exchange);
     }
 
     fn notification(&mut self, message: Raw<'_>, method: Str<'_>, exchange: &mut Exchange) {
