@@ -58,6 +58,7 @@ use crate::turn::context::{Context, Kept, ModelState, Toolbox};
 use crate::turn::hooks::HookState;
 use crate::turn::options::Options;
 use crate::turn::state::TurnState;
+pub use crate::turn::structured::of_text as answer_of_schema;
 use crate::workspace::Wall;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::conduct::Facts;

@@ -511,6 +511,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
                 .is_some_and(|behind| !behind.program().is_some_and(launch::Program::counts_rounds))
         }),
         rules: choice.program().map_or_else(Rules::default, |behind| Rules::of(launch, behind)),
+        schema: launch.json_schema.clone(),
         echoes: dialect.conduct().echoes() || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),

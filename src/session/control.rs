@@ -104,6 +104,7 @@ impl Session {
             }
             return;
         };
+        self.hear_schema(request, input.fields);
         if let Some(agents) = self.conduct.declared_agents(request, input.fields) {
             self.host.facts.agents = agents;
         }

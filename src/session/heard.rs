@@ -68,7 +68,7 @@ impl Session {
         match event.kind {
             Kind::Response(response) => return self.hear_response(event, response),
             Kind::Request(request) => return self.hear_request(event, request, now, backend),
-            Kind::Outcome(outcome) => return self.hear_outcome(event, outcome, now),
+            Kind::Outcome(outcome) => return self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, now)),
             Kind::Session(session) => return self.hear_session(event, session, now, backend),
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),
             Kind::Withdraw(Withdraw { id: Some(id), .. }) => {

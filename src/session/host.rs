@@ -35,6 +35,8 @@ pub struct Host {
     pub rules: Rules,
     /// It wants its prompts back.
     pub echoes: bool,
+    /// The JSON schema that it wants its answers to have.
+    pub schema: Option<String>,
     /// The most rounds of a turn, where the back end does not count them itself.
     pub max_rounds: Option<u64>,
     /// How often it gets a sign of life that it did not ask for, where its dialect has one. It may ask for another pace.

@@ -15,6 +15,7 @@ mod plain;
 mod policy;
 mod rules;
 pub mod run;
+mod schema;
 mod spoken;
 mod turn;
 mod typed;
@@ -162,7 +163,7 @@ impl Session {
             failure: None,
             failed_value: None,
             answer: None,
-            spoken: keeps.then(Spoken::default),
+            spoken: (keeps || host.schema.is_some()).then(Spoken::default),
             introduced: false,
             oddities: Oddities::default(),
             asides: VecDeque::new(),

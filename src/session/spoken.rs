@@ -43,6 +43,11 @@ impl Spoken {
         }
     }
 
+    /// What was said last so far.
+    pub(super) fn last(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
     /// The turn is over: its last words.
     pub(super) fn take(&mut self) -> Option<String> {
         self.open = false;

@@ -65,6 +65,7 @@ impl Scene {
             allows_all: false,
             rules: Rules::default(),
             echoes: false,
+            schema: None,
             max_rounds: None,
             facts: Facts::default(),
             clock: Clock {

@@ -285,3 +285,43 @@ fn opencode_changes_files_unasked_where_its_host_accepts_edits() {
         assert!(typed(&stage).contains(r#""optionId":"yes""#));
     });
 }
+
+/// The protocol has no word for a schema: the answer is one if it is JSON of it, and if not the host hears that there is none.
+#[test]
+fn an_answer_of_a_schema_is_one_or_the_turn_has_failed() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"answer":{"type":"number"}},"required":["answer"]}"#;
+    within(120, async {
+        let begun = request("i", &format!(r#"{{"subtype":"initialize","jsonSchema":{SCHEMA}}}"#));
+        let flag = [CLAUDE, &["--json-schema", SCHEMA]].concat();
+        for (backend, program) in [("gemini", gemini as fn(&[String]) -> Stage), ("opencode", opencode)] {
+            for (args, begins) in [(&flag[..], None), (CLAUDE, Some(&begun))] {
+                for (said, wanted) in [
+                    (["{\"answer\":", "42}"], json!({"answer":42})),
+                    (["```json\n{\"answer\":", "42}\n```\n"], json!({"answer":42})),
+                    (["{\"answer\":", "\"42\"}"], Value::Null),
+                    (["Forty", "-two."], Value::Null),
+                ] {
+                    let stage = program(&[text(said[0]), text(said[1]), answers(2, &json!({"stopReason":"end_turn"}))]);
+                    let mut run = stage.host("claude", backend, &[], args);
+                    begins.into_iter().for_each(|line| _ = run.say(line));
+                    run.say(&user("hi")).close();
+                    let end = run.end();
+                    let result = end.result();
+                    let subtype = if wanted.is_null() {
+                        "error_max_structured_output_retries"
+                    } else {
+                        "success"
+                    };
+                    assert_eq!(
+                        (&result["structured_output"], &result["subtype"]),
+                        (&wanted, &json!(subtype)),
+                        "{backend}: {result:#}"
+                    );
+                    assert_eq!(result["is_error"], wanted.is_null(), "{backend}: {result:#}");
+                    let why = result["errors"].to_string();
+                    assert_eq!(why.contains("no JSON of the schema"), wanted.is_null(), "{backend}: {result:#}");
+                }
+            }
+        }
+    });
+}

@@ -80,14 +80,22 @@ pub(crate) fn missing(slot: &Slot, tries: &mut u64) -> Option<Missing> {
     Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))
 }
 
-/// Models give the answer as a text too: one that is JSON of the schema, and nothing else, counts.
+/// Models give the answer as a text too.
 pub(crate) fn take(schema: Option<&Value>, text: &str, slot: &Slot) {
     if slot.borrow().is_none()
-        && let (Some(schema), Ok(value)) = (schema, serde_json::from_str::<Value>(text.trim()))
-        && jsonschema_of(schema, &value).is_ok()
+        && let Some(schema) = schema
     {
-        *slot.borrow_mut() = Some(value);
+        *slot.borrow_mut() = of_text(schema, text);
     }
+}
+
+/// The answer in a text: one that is JSON of the schema, and nothing else but a fence around it.
+pub fn of_text(schema: &Value, text: &str) -> Option<Value> {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    let text = fenced.and_then(|text| text.strip_suffix("```")).unwrap_or(text);
+    let value = serde_json::from_str(text.trim()).ok()?;
+    jsonschema_of(schema, &value).is_ok().then_some(value)
 }
 
 /// Whether a value is of a schema, as far as the words that the common schemas use go.
