@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::common::skipped;
 use crate::support::model::{Answer, Says, Server, Step};
 use crate::support::play::{ONE, PRINT, Play, run, said};
-use crate::support::stage::{End, Host, user};
+use crate::support::stage::{End, Host, request, user};
 
 /// Claude's host with leave for everything.
 const FREE: &[&str] = &[
@@ -138,6 +138,30 @@ fn what_may_pass_is_tried_again_and_told() {
     }
 }
 
+/// The calls of which blocks of this kind tell.
+fn named(end: &End, kind: &str, member: &str) -> Vec<Value> {
+    let blocks = end.lines.iter().filter_map(|line| line["message"]["content"].as_array()).flatten();
+    blocks.filter(|block| block["type"] == kind).map(|block| block[member].clone()).collect()
+}
+
+#[test]
+fn a_call_of_a_reply_that_is_stopped_has_its_result() {
+    let call = Step::Call("call_0".into(), "Bash".into(), r#"{"command": "touch ran"}"#.into());
+    let play = Play::script(vec![Answer::steps(vec![Step::Text("I look".into()), call, Step::Pause(20_000)])]);
+    let mut host = play.host("claude", &[FREE, &["--include-partial-messages"]].concat());
+    host.say(&user("go"));
+    while host.until("stream_event")["event"]["delta"]["text"] != "I look" {}
+    // A call is told when it is whole, and not before the reply is.
+    std::thread::sleep(Duration::from_secs(1));
+    host.say(&request("i", r#"{"subtype":"interrupt"}"#));
+    host.until("result");
+    host.close();
+    let end = host.end();
+    assert_eq!(named(&end, "tool_use", "id"), ["call_0"], "{end:#?}");
+    assert_eq!(named(&end, "tool_result", "tool_use_id"), ["call_0"], "{end:#?}");
+    assert!(!play.path("ran").exists());
+}
+
 #[test]
 fn a_stream_that_is_cut_anywhere_runs_nothing_and_the_session_goes_on() {
     let half = r#"data: {"id":"c-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_0","type":"function","function":{"name":"Bash","arguments":"{\"command\": \"touch ran\", \"desc"}}]}}]}"#;
@@ -158,6 +182,7 @@ fn a_stream_that_is_cut_anywhere_runs_nothing_and_the_session_goes_on() {
         ("in arguments", vec![Step::Raw(format!("{half}\n\n")), Step::Cut]),
         ("behind a call", vec![Step::Text("I look".into()), call(), Step::Cut]),
         ("behind two calls", vec![call(), call(), Step::Cut]),
+        ("by a refusal behind a call", vec![call(), Step::Stop("content_filter")]),
     ] {
         let play = Play::script(vec![Answer::steps(steps), done()]);
         let mut host = play.host("claude", FREE);
@@ -171,6 +196,11 @@ fn a_stream_that_is_cut_anywhere_runs_nothing_and_the_session_goes_on() {
         let end = host.end();
         assert_eq!(end.results().len(), 2, "{what}: {end:#?}");
         assert!(!play.path("ran").exists(), "{what}");
+        assert_eq!(
+            named(&end, "tool_result", "tool_use_id"),
+            named(&end, "tool_use", "id"),
+            "{what}: {end:#?}"
+        );
         let asked = play.server.asked();
         assert!(asked[1].all().contains("again"), "{what}");
     }

@@ -115,6 +115,18 @@ impl Gather {
         }
     }
 
+    /// All calls that were told, also those of which nobody knows all arguments.
+    pub fn calls(&self) -> Vec<Call> {
+        let settled = self.blocks.iter().cloned().filter_map(|mut block| {
+            block.settle();
+            match block.part {
+                Part::Call(call) => Some(call),
+                _ => None,
+            }
+        });
+        settled.collect()
+    }
+
     /// Why it stopped, and the API's word for it. Calls are to be run after [`StopKind::Tools`] alone. A stream that says it is over and
     /// names no reason has an empty word; `None`: the reply did not come to its end.
     pub fn stop(&self) -> Option<(StopKind, &str)> {

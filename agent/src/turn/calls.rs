@@ -119,7 +119,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
     } else if context.turns.cancel_of(conversation).is_cancelled() {
         canceled(INTERRUPTED)
     } else if place.cut {
-        Given::error("This call did not run: the reply that it stands in was cut off or refused.")
+        Given::error(CUT)
     } else if place.full {
         Given::error("This call did not run: the results of the calls before it are too large already. Make it again by itself.")
     } else {
@@ -180,6 +180,27 @@ struct Ran {
 
 /// What the model reads of a call that was stopped.
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+
+/// What it reads of a call whose reply is none.
+const CUT: &str = "This call did not run: the reply that it stands in was cut off or refused.";
+
+/// Tells the host of calls of a reply that broke off, or was `stopped`, that they have not run: it was told of them. The conversation keeps none of
+/// them.
+pub(crate) fn not_run(context: &Context, conversation: &Conversation, calls: &[Call], stopped: bool) {
+    for call in calls {
+        let given = if stopped { canceled(INTERRUPTED) } else { Given::error(CUT) };
+        crate::host::display::gave(&context.host, conversation.subagent.as_ref(), call, &given);
+        let done = Done {
+            call,
+            status: given.status,
+            content: &given.content,
+            detail: None,
+            id: &line_id(),
+            decision: None,
+        };
+        context.host.events.result(&done, conversation.subagent.as_ref());
+    }
+}
 
 /// Cuts texts that nobody could read.
 fn cut(content: &mut [Part]) {

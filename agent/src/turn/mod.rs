@@ -116,6 +116,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
         conversation.messages.push(Rc::new(reply.message));
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
+            let done = calls::run(context, conversation, calls, cut).await;
+            if !done.results.is_empty() {
+                conversation.add_user(done.results);
+            }
             // Some hosts are told nothing but this.
             let said = if text.is_empty() {
                 "the model refused to answer".to_owned()
@@ -324,6 +328,9 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
     let mut message = gather.message();
+    if !matches!(said, Some(Ok(()))) {
+        calls::not_run(context, conversation, &gather.calls(), said.is_none());
+    }
     match said {
         None => {
             // What was said by then stays in the conversation, but for calls, which nobody will run.
