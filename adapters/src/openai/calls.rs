@@ -66,11 +66,17 @@ impl Calls {
         }
     }
 
-    /// Takes a `tool_calls` list, or a `function_call`, of which there is one.
+    /// Takes a `tool_calls` list, or what stands there without a list around it, or a `function_call`, of which there is one.
     pub(super) fn take<'a>(&mut self, list: Raw<'a>, keys: &mut u64, weave: &mut Weave, voice: &mut Voice<'_, 'a>) {
         if list.shape() == Some(Shape::Object) {
-            let mut part = Part::default();
-            part.function(list, voice);
+            let part = match list.get("function") {
+                Some(_) => Part::read(list, voice),
+                None => {
+                    let mut part = Part::default();
+                    part.function(list, voice);
+                    part
+                }
+            };
             self.part(part, 0, 1, keys, weave, voice);
             return;
         }

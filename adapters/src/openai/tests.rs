@@ -88,6 +88,11 @@ fn rule_3_calls_are_told_apart_by_index_and_id() {
         ],
         r#"round r|call a f|{"x":|1}|stop|call b f|{"x":2}|stop"#,
     );
+    // No list around it.
+    says(
+        &[calls(CALL.trim_matches(['[', ']'])), chunk("{}", "tool_calls")],
+        r#"round r|call a f|{"x":1}|stop|because Tools tool_calls|end"#,
+    );
     // No id at all, the same index, a whole call under a name again.
     let nameless = |call: &str| call.replace("\"id\":\"a\",", "");
     let (told, _) = read(&[calls(&nameless(CALL)), calls(&nameless(CALL)), chunk("{}", "tool_calls")]);
