@@ -23,7 +23,7 @@ pub enum Heard<'l, 'a> {
         line: u64,
         /// The byte within it, counted from 1.
         byte: u64,
-        /// The bytes of the line; empty for one that is over the length limit.
+        /// The bytes of the line; of one that is over the length limit how it begins, if an agent says it, or nothing.
         bytes: &'l [u8],
         /// What is wrong.
         why: String,

@@ -102,7 +102,7 @@ pub(crate) struct Damaged<'l> {
     pub(crate) pointer: Option<String>,
     /// What is wrong.
     pub(crate) why: String,
-    /// The line without its end; empty for one that is over the length limit.
+    /// The line without its end; of one that is over the length limit nothing, or how it begins where [any bytes](Consumer::takes_any_bytes) are taken.
     pub(crate) bytes: &'l [u8],
 }
 
@@ -367,10 +367,11 @@ impl Stage {
                 to.copy(bytes);
                 go_on
             }
-            Line::Oversize { bytes, hash, .. } => {
+            Line::Oversize { bytes, hash, start } => {
                 let limit = self.max_line;
                 self.too_long(
                     format!("a line of {bytes} bytes is over the limit of {limit} (fingerprint {hash:016x}); it was left out"),
+                    if to.takes_any_bytes() { start } else { &[] },
                     to,
                 )
             }
@@ -387,6 +388,7 @@ impl Stage {
                 let limit = self.max_line;
                 return self.too_long(
                     format!("an event of more than {bytes} bytes is over the limit of {limit}; it was left out"),
+                    &[],
                     to,
                 );
             }
@@ -514,13 +516,13 @@ impl Stage {
     }
 
     #[cold]
-    fn too_long(&self, why: String, to: &mut impl Consumer) -> bool {
+    fn too_long(&self, why: String, start: &[u8], to: &mut impl Consumer) -> bool {
         to.damaged(&Damaged {
             line: self.line,
             byte: 1,
             pointer: None,
             why,
-            bytes: &[],
+            bytes: start,
         });
         to.goes_on()
     }

@@ -322,10 +322,10 @@ impl Requests {
         let hear = |line: Line<'_>| {
             match line {
                 Line::Whole { bytes: line, .. } => client.hear(line.trim_ascii_end(), &mut exchange),
-                Line::Oversize { bytes, .. } => {
-                    exchange
-                        .notes
-                        .push(format!("a line of {bytes} bytes is longer than --max-line allows, and was left out"));
+                Line::Oversize { bytes, start, .. } => {
+                    let why = format!("a line of {bytes} bytes is longer than --max-line allows, and was left out");
+                    exchange.notes.push(why);
+                    client.hear(start, &mut exchange);
                 }
             }
             true
@@ -396,11 +396,8 @@ impl Backend for Requests {
                 self.converse(|client, exchange| client.input(&Input { kind, ..*input }, exchange))
             }
             InputKind::Request(request) if request.kind == ControlKind::SetModel => {
-                let word = input
-                    .fields
-                    .iter()
-                    .find(|field| field.key.is("model"))
-                    .and_then(|field| field.value.string());
+                let field = input.fields.iter().find(|field| field.key.is("model"));
+                let word = field.and_then(|field| field.value.string());
                 let Some(name) = word.and_then(|word| self.models.get(&*word.unescape())) else {
                     return self.converse(|client, exchange| client.input(input, exchange));
                 };

@@ -45,6 +45,21 @@ fn a_result_that_cannot_be_read_ends_its_turn_at_once() {
 }
 
 #[test]
+fn a_result_that_is_too_long_ends_its_turn_at_once() {
+    within(60, async {
+        let stage = ends_with(result(&"x".repeat(10_000)).as_bytes());
+        let mut run = stage.host("claude", "claude", &["--max-line", "5000"], CLAUDE);
+        run.say(&user("one"));
+        let first = run.until("result");
+        assert!(first["is_error"] == true && first.to_string().contains("over the limit"), "{first}");
+        run.say(&user("two"));
+        assert_eq!(run.until("result")["result"], "lives");
+        run.close();
+        assert_eq!(run.end().code(), 0);
+    });
+}
+
+#[test]
 fn a_result_with_bytes_that_are_no_utf_8_is_one() {
     within(60, async {
         let bytes = result("s@id").into_bytes();

@@ -100,6 +100,8 @@ fn acp(line: &[u8], then: &[&str]) -> (Stage, crate::support::stage::End) {
         "acp:./agent-program",
         "--silence-timeout",
         "5",
+        "--max-line",
+        "4000",
         "--",
     ]);
     command.args(CLAUDE).current_dir(stage.path(""));
@@ -150,13 +152,19 @@ fn permission_for_no_call_is_refused() {
     });
 }
 
-/// An answer that breaks off is not said once more.
+/// An answer that breaks off, or is too long, is not said once more.
 #[test]
 fn a_prompt_whose_answer_breaks_off_has_failed_at_once() {
     within(60, async {
-        let (_, end) = acp(br#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_t"#, &[]);
-        let result = end.result();
-        assert!(result["is_error"] == true && result.to_string().contains("cannot be read"), "{end:#?}");
+        let long = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn","_meta":{{"x":"{}"}}}}}}"#,
+            "x".repeat(5000)
+        );
+        for line in [r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_t"#, &long] {
+            let (_, end) = acp(line.as_bytes(), &[]);
+            let result = end.result();
+            assert!(result["is_error"] == true && result.to_string().contains("cannot be read"), "{end:#?}");
+        }
     });
 }
 
