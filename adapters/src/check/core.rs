@@ -13,10 +13,12 @@ use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
 use crate::event::{
     At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Place, PromptSource, Sink, StopKind, ToolKind,
+    Topic,
 };
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::reader::{Consumer, Damaged, Source, Taken};
+use crate::seen::Seen;
 use crate::vendor::{Ends, Pieces, Vendor};
 
 /// Everything behind the reader.
@@ -419,7 +421,13 @@ impl<'c, 'a> Heard<'c, 'a> {
             state.turns.part(&event.kind, &about, line, report);
         }
         let in_turn = state.in_turn;
-        let State { turns, calls, threads, .. } = state;
+        let State {
+            turns,
+            calls,
+            threads,
+            lines,
+            ..
+        } = state;
         let round = match parent {
             None => &mut threads.main,
             // One that nobody called is not kept.
@@ -435,6 +443,9 @@ impl<'c, 'a> Heard<'c, 'a> {
         }
         match event.kind {
             Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
+            Kind::Notice(notice) if notice.topic == Topic::Task => turns.task(),
+            // What is kept when a conversation is made shorter may be said again.
+            Kind::Notice(notice) if notice.topic == Topic::Compaction => *lines = Seen::default(),
             // What tells several turns of a store gives the facts once.
             Kind::Prompt(_) if stored && parent.is_none() => turns.prompt(),
             // A session that is opened again begins its turns with what the user said, and no line ends them.

@@ -23,7 +23,7 @@ pub(super) struct State {
     pub(super) calls: Calls,
     pub(super) threads: Threads<Round>,
     pub(super) tree: Tree,
-    lines: Seen,
+    pub(super) lines: Seen,
     /// The id of the line before, and where it stood.
     last_line: u64,
     lines_line: u64,

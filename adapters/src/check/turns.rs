@@ -1,5 +1,7 @@
 //! Turns: how they begin, and that each has one outcome.
 
+use std::collections::VecDeque;
+
 use super::report::{Line, Place, Report};
 use super::{Level, Rule};
 use crate::event::{Kind, Outcome, ResultStatus, Session};
@@ -14,6 +16,9 @@ const NO_FACTS: &str = "the session begins without its facts";
 pub(super) struct Turns {
     /// The turn that has not ended.
     open: Option<Open>,
+    /// Turns in which tasks in the background told of themselves, and behind which others began before their outcomes came: these come later, in
+    /// the order of the turns.
+    late: VecDeque<Open>,
     /// The session's facts were told, or it was said that they were not.
     facts: bool,
     /// They were told at the beginning of a turn, as they are in this dialect.
@@ -33,6 +38,8 @@ struct Open {
     said: bool,
     /// The last that was told is the result of a call that was refused.
     refused: bool,
+    /// A task in the background has told of itself.
+    tasks: bool,
 }
 
 #[derive(Debug)]
@@ -83,9 +90,19 @@ impl Turns {
             place: line.whole(),
             said: false,
             refused: false,
+            tasks: false,
         });
-        if let Some(before) = before.filter(|before| before.said) {
-            unended(before, report);
+        match before.filter(|before| before.said) {
+            Some(before) if before.tasks => self.late.push_back(before),
+            Some(before) => unended(before, report),
+            None => {}
+        }
+    }
+
+    /// A task in the background has told of itself.
+    pub(super) const fn task(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.tasks = true;
         }
     }
 
@@ -117,6 +134,7 @@ impl Turns {
             place: line.whole(),
             said: true,
             refused,
+            tasks: false,
         });
     }
 
@@ -129,6 +147,7 @@ impl Turns {
         };
         match (self.open.take(), &self.ended, self.stray.take()) {
             (Some(_), _, _) => {}
+            (None, _, _) if self.late.pop_front().is_some() => {}
             (None, Some(before), stray) => {
                 let named = now.turn.is_some() && before.turn.is_some();
                 let same = before.text == now.text || named && now.turn == before.turn;
@@ -175,7 +194,7 @@ impl Turns {
         if let Some(place) = self.alone.take().filter(|_| report.summary.lines > 1) {
             report.find(Rule::MissingInit, place, NO_FACTS);
         }
-        if let Some(open) = self.open.take() {
+        for open in self.late.drain(..).chain(self.open.take()) {
             unended(open, report);
         }
     }

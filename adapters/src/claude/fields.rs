@@ -262,6 +262,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("subtype", "the kind of a system line, result or control request"),
     ("suggestion", "a prompt that the user may want to send"),
     ("summary", "what happened, in a few words"),
+    ("summary_is_report", "the summary is what a subagent said last"),
     ("supersedes", "assistant lines that this one replaces"),
     ("supportedDialogKinds", "initialize: dialogs that the host can show"),
     ("suppress_always_allow_rule", "do not offer to allow this for ever"),
