@@ -167,7 +167,7 @@ impl Calls {
                     self.open.insert(id, call);
                 }
                 None => {
-                    let over = Some(well);
+                    let over = Some(well && !report.damaged);
                     self.open.insert(id, Call { over, ..call });
                 }
                 Some(well) => unanswered(&id, call, well, report),
