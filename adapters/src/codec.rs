@@ -456,6 +456,11 @@ pub trait Encode {
         let _ = out;
     }
 
+    /// A session may come back in the middle of a log, and no two ids that are made up for it may be the same: their numbers begin here.
+    fn counts_from(&mut self, first: u64) {
+        let _ = first;
+    }
+
     /// It is this time, in milliseconds since 1970: in a session that lives, what no event says when it happened happens now.
     fn now(&mut self, millis: i64) {
         let _ = millis;

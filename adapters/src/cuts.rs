@@ -1,4 +1,5 @@
-//! Where a log may be cut in two, so that both parts convert by themselves to what they give in one piece.
+//! Where a log may be cut in two, so that both parts convert by themselves to what they give in one piece, if the second is told where
+//! it stands ([`Options::at`](crate::convert::Options::at)).
 //!
 //! A [`Converter`](crate::convert::Converter) keeps nothing of a session when the next one begins, so the first line of
 //! another session is such a place, if the turn before it is over and in the same dialect: a turn may go on under another id. What

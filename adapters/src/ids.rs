@@ -1,7 +1,8 @@
 //! Ids that a target needs and the source does not have.
 //!
-//! They come from the session's id and a counter, so the same log always gives the same output. The ledger calls them
-//! invented.
+//! They come from the session's id and a counter, so the same log always gives the same output. A session may come back in the middle of
+//! a log, and a part that is converted by itself knows nothing of those before: the counter begins with the byte of the log at which the
+//! session begins or comes back, for of no byte comes more than one id. The ledger calls them invented.
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
@@ -20,6 +21,12 @@ pub struct Uuids {
     next: u64,
 }
 
+impl Default for Uuids {
+    fn default() -> Self {
+        Self::new("", 1)
+    }
+}
+
 impl Uuids {
     /// Begins with the `first` one of a session.
     pub fn new(session: &str, first: u64) -> Self {
@@ -28,6 +35,18 @@ impl Uuids {
             low: fnv(session.as_bytes(), 0x8422_2325_cbf2_9ce4),
             next: first,
         }
+    }
+
+    /// Names a session that has no name, and goes on with its ids.
+    pub(crate) fn name_session(&mut self) -> String {
+        let id = uuid("", self.next - 1);
+        *self = self.of(&id);
+        id
+    }
+
+    /// Those of another session, whose numbers go on where these are.
+    pub fn of(&self, session: &str) -> Self {
+        Self::new(session, self.next)
     }
 
     /// The next one, in ASCII.

@@ -80,6 +80,8 @@ pub(crate) struct Source<'r, 'a> {
     /// See [`Cx::line`].
     pub(crate) held: Option<&'a Rc<Vec<u8>>>,
     pub(crate) stand: Stand<'a>,
+    /// How much was read before it. Of a log of lines these are bytes, and those before the line are counted.
+    pub(crate) read: u64,
     /// Which part of a line it is that is told in parts.
     pub(crate) part: Option<Part>,
 }
@@ -128,6 +130,7 @@ impl Reader {
                 arena: Bump::new(),
                 max_line,
                 line: 0,
+                read: 0,
                 held: None,
             },
             stopped: false,
@@ -269,6 +272,8 @@ struct Stage {
     arena: Bump,
     max_line: usize,
     line: u64,
+    /// How much was read.
+    read: u64,
     /// The line that is read, where it is long.
     held: Option<Rc<Vec<u8>>>,
 }
@@ -287,6 +292,7 @@ impl Stage {
             line: self.line,
             held: self.held.as_ref(),
             stand,
+            read: self.read,
             part: None,
         }
     }
@@ -334,6 +340,7 @@ impl Stage {
             let taken = to.again(text, self.source());
             if taken.lines > 0 {
                 self.line += taken.lines;
+                self.read += taken.bytes as u64;
                 self.arena.reset();
                 text = &text[taken.bytes..];
             }
@@ -343,6 +350,7 @@ impl Stage {
             self.line += 1;
             go_on = self.values(without_mark(line), true, None, to);
             to.copy(line.as_bytes());
+            self.read += line.len() as u64;
         }
         go_on
     }
@@ -365,9 +373,11 @@ impl Stage {
                 let go_on = self.unchecked(bytes, bytes.ends_with(b"\n"), to);
                 self.held = None;
                 to.copy(bytes);
+                self.read += bytes.len() as u64;
                 go_on
             }
             Line::Oversize { bytes, hash, start } => {
+                self.read += bytes;
                 let limit = self.max_line;
                 self.too_long(
                     format!("a line of {bytes} bytes is over the limit of {limit} (fingerprint {hash:016x}); it was left out"),
@@ -394,6 +404,7 @@ impl Stage {
             }
         };
         self.line = line;
+        self.read += data.len() as u64;
         match std::str::from_utf8(data) {
             Ok(text) => self.message(text, to),
             Err(_) => self.unchecked(data, true, to),
@@ -409,6 +420,7 @@ impl Stage {
         }
         let Some(text) = simdutf8::basic::from_utf8(bytes).ok().filter(|text| text.starts_with('[')) else {
             self.line += 1;
+            self.read += bytes.len() as u64;
             return match simdutf8::basic::from_utf8(bytes) {
                 Ok(text) => self.message(text, to),
                 Err(_) => self.unchecked(bytes, true, to),
@@ -428,6 +440,7 @@ impl Stage {
             self.line += 1;
             match element {
                 Ok(element) => {
+                    self.read += element.as_str().len() as u64;
                     if !self.message(element.as_str(), to) {
                         return false;
                     }

@@ -54,6 +54,11 @@ impl Range {
     pub const fn new(file: Arc<Shared>, from: u64, to: Option<u64>) -> Self {
         Self { file, at: from, to }
     }
+
+    /// Where reading goes on.
+    pub const fn at(&self) -> u64 {
+        self.at
+    }
 }
 
 impl Read for Range {

@@ -13,16 +13,20 @@ use crate::status::Failure;
 pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], console: &Console) {
     let Task { log, piece, last, .. } = task;
     let mut end = End { last, ..End::default() };
+    let mut options = log.options.clone();
     let (mut pieces, counted) = match piece {
         Piece::Whole(source) if source.file().is_some_and(|file| file.len() >= WORTH_CUTTING) => (Pieces::ahead(source.into_reader()), true),
         Piece::Whole(source) => (Pieces::on_demand(source.into_reader()), true),
-        Piece::Part(range) => (Pieces::on_demand(range), false),
+        Piece::Part(range) => {
+            options.at = range.at();
+            (Pieces::on_demand(range), false)
+        }
         Piece::Nothing(failure) => {
             end.failure = Some(failure);
             return ticket.finish(end);
         }
     };
-    let mut converter = Converter::new(log.options.clone());
+    let mut converter = Converter::new(options);
     let mut unseen = log.is_named;
     let mut family = Family::new(log.subagents.clone());
     // The files of subagents in which the reading is.

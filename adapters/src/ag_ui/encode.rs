@@ -241,6 +241,11 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.runs = first;
+        self.messages = first;
+    }
+
     fn want(&self) -> Want {
         Want::DELTAS.with_subagents().with_whole_rounds()
     }

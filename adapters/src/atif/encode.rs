@@ -53,6 +53,8 @@ pub(super) struct Turn {
     pub(super) said: String,
     /// What people were told last beside it, escaped.
     pub(super) noticed: String,
+    /// Why a round stopped that has no step, in a word that nobody knows: the outcome may say it.
+    pub(super) stop: (String, Kept),
     /// Its rounds said what they took.
     pub(super) counted: bool,
     /// How many steps there were before it.

@@ -4,8 +4,8 @@ use super::document::{Part, Step, member, message};
 use super::encode::{Encoder, Turn, held, reference, value};
 use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
-    At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, ToolCall,
-    ToolResult, Topic, Usage,
+    At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, StopKind,
+    ToolCall, ToolResult, Topic, Usage,
 };
 use crate::json::{Out, Str};
 
@@ -186,7 +186,15 @@ impl Encoder {
     pub(super) fn round_end(&mut self, event: &Event<'_>, end: &RoundEnd<'_>, out: &mut Out) {
         let at = self.place(&event.origin, out);
         let usage = end.usage.filter(|usage| !usage.is_blank());
-        let Some(number) = self.all[at].open.take() else { return };
+        let Some(number) = self.all[at].open.take() else {
+            if let Some(stop) = end.stop.filter(|stop| at == 0 && stop.kind == StopKind::Other) {
+                let (word, kept) = &mut self.turn.stop;
+                out.drop_held(kept, "another word followed");
+                stop.word.as_escaped().clone_into(word);
+                out.hold(kept, stop.word.as_escaped());
+            }
+            return;
+        };
         out.carried();
         let own = self.is_own();
         let one = &mut self.all[at];
@@ -242,6 +250,11 @@ impl Encoder {
         }
         self.spent(outcome, out);
         let told = told(outcome, error.is_none(), out);
+        let (word, mut kept) = std::mem::take(&mut self.turn.stop);
+        match outcome.stop.is_some_and(|stop| stop.word.as_escaped() == word) {
+            true => out.release(&mut kept),
+            false => out.drop_held(&mut kept, "no place in the target"),
+        }
         let fields = self.own_fields(event.fields, At::Line, out);
         if let Some(step) = self.all[0].steps.last_mut() {
             step.more.extend(fields);

@@ -29,6 +29,8 @@ struct Call {
     excused: bool,
     /// Its result came before it.
     answered: bool,
+    /// Its turn is over, which ended well or not: the next one may begin with its result, if another one than the agent has run it.
+    over: Option<bool>,
     /// The thread that it belongs to.
     parent: Option<String>,
 }
@@ -58,7 +60,7 @@ impl Calls {
         if id.is_empty() {
             return;
         }
-        let again = match self.open.get_mut(id.as_escaped()) {
+        let again = match self.open.get_mut(id.as_escaped()).filter(|call| call.over.is_none()) {
             Some(call) => {
                 let slot = match told {
                     Told::Start => &mut call.started,
@@ -92,9 +94,13 @@ impl Calls {
                 whole: told == Told::Whole,
                 excused: false,
                 answered: early.is_some(),
+                over: None,
                 parent: parent.map(|parent| parent.as_escaped().to_owned()),
             };
-            self.open.insert(id.as_escaped().to_owned(), call);
+            if let Some(other) = self.open.insert(id.as_escaped().to_owned(), call) {
+                let well = other.over == Some(true);
+                unanswered(id.as_escaped(), other, well, report);
+            }
         }
     }
 
@@ -151,15 +157,20 @@ impl Calls {
         }
     }
 
-    /// A turn is over; `well`: nothing kept it from being done. What has no result gets none any more; subagents may work on behind
-    /// a turn's end.
+    /// A turn is over; `well`: nothing kept it from being done. What has no result may get it with the next turn, and after that none any
+    /// more; subagents may work on behind a turn's end.
     pub(super) fn end_turn(&mut self, well: bool, report: &mut Report) {
         let open = std::mem::take(&mut self.open);
         for (id, call) in open {
-            if call.parent.is_some() {
-                self.open.insert(id, call);
-            } else {
-                unanswered(&id, call, well, report);
+            match call.over {
+                _ if call.parent.is_some() => {
+                    self.open.insert(id, call);
+                }
+                None => {
+                    let over = Some(well && !report.damaged);
+                    self.open.insert(id, Call { over, ..call });
+                }
+                Some(well) => unanswered(&id, call, well, report),
             }
         }
         for (id, orphan) in std::mem::take(&mut self.orphans) {
@@ -170,7 +181,8 @@ impl Calls {
     /// The session is over.
     pub(super) fn end(&mut self, report: &mut Report) {
         for (id, call) in std::mem::take(&mut self.open) {
-            unanswered(&id, call, false, report);
+            let well = call.over == Some(true);
+            unanswered(&id, call, well, report);
         }
         for (id, orphan) in std::mem::take(&mut self.orphans) {
             uncalled(&id, orphan, report);

@@ -134,3 +134,41 @@ fn calls_that_are_said_again_are_no_second_ones() {
         assert!(wrong > 0 || errors.is_empty(), "{errors:?}");
     }
 }
+
+/// What the host runs has its result in the next run. In no dialect is that a call without one, or a second one.
+#[test]
+fn a_result_that_comes_with_the_next_turn_is_one() {
+    let run = |id: u8, says: &str| {
+        format!(
+            "{{\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"r{id}\"}}\n{says}\n{{\"type\":\"RUN_FINISHED\",\"threadId\":\"t\",\"runId\":\"r{id}\"}}\n"
+        )
+    };
+    let call = r#"{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"ask"}
+{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{\"q\":1}"}
+{"type":"TOOL_CALL_END","toolCallId":"c"}"#;
+    let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"yes"}
+{"type":"TEXT_MESSAGE_CHUNK","messageId":"m2","role":"assistant","delta":"fine"}"#;
+    let told = |log: &str, to: Format| {
+        let mut out = Vec::new();
+        let mut converter = crate::convert::Converter::new(Options::new("ag-ui".parse().unwrap(), to));
+        converter.feed(log.as_bytes(), &mut out);
+        converter.finish(&mut out);
+        let mut checker = Checker::new(to);
+        checker.feed(&out);
+        let (findings, _) = checker.finish();
+        let of_calls = findings
+            .into_iter()
+            .filter(|finding| finding.level >= Level::Warning && finding.rule.name().contains("call"));
+        of_calls.map(|finding| finding.rule.name()).collect::<Vec<_>>()
+    };
+    let answered = run(1, call) + &run(2, result);
+    // In Tricode results name no calls, and Codex's `exec` counts them anew: there a result is of a call in the same turn.
+    let names_calls = |to: &Format| !["tricode", "codex"].contains(&to.to_string().as_str());
+    for to in Format::all().filter(|to| to.is_writable() && to.is_readable() && names_calls(to)) {
+        assert_eq!(told(&answered, to), Vec::<&str>::new(), "{to}");
+    }
+    let other = r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m2","role":"assistant","delta":"fine"}"#;
+    for log in [run(1, call) + &run(2, other), run(1, call)] {
+        assert_eq!(told(&log, "claude".parse().unwrap()), ["call-without-result"], "{log}");
+    }
+}

@@ -20,7 +20,7 @@ pub struct Encoder {
     pub(super) writer: Writer,
     /// The session's id, as the body of a JSON string; empty until it is known.
     pub(super) session: String,
-    ids: Option<Uuids>,
+    ids: Uuids,
     /// The id of the source's line that was written last: of several lines that come of one, only the first has its id.
     last_id: String,
     /// Whether the array of `json` with all messages is open.
@@ -62,7 +62,7 @@ impl Encoder {
             answer: Answer::of_last_turn(style.mode.layout == Layout::Document),
             style,
             session: String::new(),
-            ids: None,
+            ids: Uuids::default(),
             last_id: String::new(),
             array: false,
             facts: Facts::default(),
@@ -140,7 +140,7 @@ impl Encoder {
     fn meet(&mut self, origin: &Origin<'_>) {
         if let Some(id) = origin.session.filter(|id| !alike(id.as_escaped(), &self.session)) {
             id.as_escaped().clone_into(&mut self.session);
-            self.ids = None;
+            self.ids = self.ids.of(&self.session);
             self.frames.forget_session();
             self.facts.answered(Str::EMPTY);
         }
@@ -148,15 +148,14 @@ impl Encoder {
 
     /// A made-up id.
     pub(super) fn fresh_id(&mut self) -> [u8; 36] {
-        let session = &self.session;
-        self.ids.get_or_insert_with(|| Uuids::new(session, 1)).next_ascii()
+        self.ids.next_ascii()
     }
 
     /// Makes a session's id up if the source has none.
     #[inline]
     pub(super) fn know_session(&mut self, out: &Out) {
         if self.session.is_empty() {
-            self.session = crate::ids::uuid("", 0);
+            self.session = self.ids.name_session();
             out.invented("/session_id", "the source names no session");
         }
     }
@@ -230,6 +229,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.ids = Uuids::new("", first + 1);
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

@@ -1,10 +1,11 @@
 //! Events to Codex's lines: who writes what.
 
-use super::turn::Turn;
+use super::turn::{Call, Turn};
 use crate::codec::{Dialect, Encode, Layout, Style, Want};
 use crate::event::{Counted, Event, Input, Topic, Usage};
 use crate::json::{Out, Str};
 use crate::trace::Kept;
+use crate::waiting::Waiting;
 
 /// Writes it.
 ///
@@ -17,6 +18,8 @@ pub struct Encoder {
     /// Where the source says it, until it is said here.
     pub(super) named: Kept,
     pub(super) turn: Turn,
+    /// Calls of the turn before that have no results: the host may have run them.
+    pub(super) late: Waiting<Call>,
     /// The working folder of an agent of ours, as the body of a JSON string.
     pub(super) cwd: String,
     /// The usage of all turns so far.
@@ -31,6 +34,7 @@ impl Encoder {
             thread: String::new(),
             named: Kept::default(),
             turn: Turn::default(),
+            late: Waiting::default(),
             cwd: String::new(),
             total: None,
         }

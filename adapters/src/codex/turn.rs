@@ -34,7 +34,7 @@ pub(super) struct Turn {
 
 /// A call that waits for its result.
 #[derive(Debug)]
-struct Call {
+pub(super) struct Call {
     /// The number of its item, once it is written that it starts.
     item: Option<u64>,
     /// Its place among the calls that wait to be written.
@@ -357,7 +357,8 @@ impl Encoder {
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.begin(event, out);
         out.renamed(result.call.as_escaped(), COUNTED);
-        let waiting = self.turn.calls.take(result.call.as_escaped());
+        let id = result.call.as_escaped();
+        let waiting = self.turn.calls.take(id).or_else(|| self.late.take(id));
         let Some(Call { item, name, input, .. }) = waiting else { return };
         let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
         if let Some(name) = result.name_again() {
@@ -385,12 +386,16 @@ impl Encoder {
 
     /// Writes the calls of which nobody said yet that they start, and the list of things to do for the last time.
     pub(super) fn release(&mut self, out: &mut Out) {
-        let calls = std::mem::take(&mut self.turn.calls);
-        let mut held: Vec<Call> = calls.into_all().map(|(_, call)| call).filter(|call| call.item.is_none()).collect();
-        held.sort_by_key(|call| call.order);
-        for call in held {
-            let item = self.next_item(out);
-            self.line("item.started", item, (Str::trusted(&call.name), Raw::trusted(&call.input)), None, out);
+        let mut calls: Vec<(String, Call)> = std::mem::take(&mut self.turn.calls).into_all().collect();
+        calls.sort_by_key(|(_, call)| call.order);
+        self.late = Waiting::default();
+        for (id, mut call) in calls {
+            // Each process counts its items.
+            if call.item.take().is_none() {
+                let item = self.next_item(out);
+                self.line("item.started", item, (Str::trusted(&call.name), Raw::trusted(&call.input)), None, out);
+            }
+            self.late.add(&id, call);
         }
         if let Some(List { item, input }) = self.turn.list.take() {
             self.line("item.completed", item, (Str::trusted(TODO_LIST), Raw::trusted(&input)), None, out);

@@ -8,11 +8,20 @@ use crate::codec::{Decode, Decoder};
 use crate::json::Error;
 use crate::reader::{Source, Stand};
 
+/// A line that waits.
+#[derive(Debug)]
+struct Waits {
+    line: u64,
+    /// How much was read before it.
+    read: u64,
+    text: Box<str>,
+}
+
 /// Lines that wait, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     /// Those that were read leave their places empty.
-    lines: Vec<Option<(u64, Box<str>)>>,
+    lines: Vec<Option<Waits>>,
     bytes: usize,
     /// The line that is read may be set aside.
     pub(super) takes: bool,
@@ -40,8 +49,9 @@ impl Core {
 
     /// A line that its decoder has not told is read later.
     #[cold]
-    pub(super) fn set_aside(&mut self, line: u64, value: &str) {
-        self.aside.lines.push(Some((line, value.into())));
+    pub(super) fn set_aside(&mut self, line: u64, read: u64, value: &str) {
+        let text = value.into();
+        self.aside.lines.push(Some(Waits { line, read, text }));
         self.aside.bytes += value.len();
     }
 
@@ -52,7 +62,7 @@ impl Core {
         while let Some(place) = self.aside.lines.get_mut(at) {
             at += 1;
             let waits = |text: &str, decoder: &mut Decoder| !all && decoder.is_in_turn() && decoder.is_others(text);
-            let Some((line, text)) = place.take_if(|(_, text)| !waits(text, decoder)) else {
+            let Some(Waits { line, read, text }) = place.take_if(|place| !waits(&place.text, decoder)) else {
                 continue;
             };
             self.aside.bytes -= text.len();
@@ -63,6 +73,7 @@ impl Core {
                 line,
                 held: None,
                 stand: Stand { at: 0, line: "" },
+                read,
                 part: None,
             };
             if let Err(error) = self.read(text, source) {

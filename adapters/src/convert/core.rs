@@ -95,7 +95,8 @@ enum Begin {
 impl Core {
     /// At the beginning of a log.
     pub(super) fn new(options: Options) -> Self {
-        let encoder = Encoder::new(options.to.dialect, style(&options, options.from));
+        let mut encoder = Encoder::new(options.to.dialect, style(&options, options.from));
+        encoder.counts_from(options.at);
         Self::with(options, encoder)
     }
 
@@ -223,6 +224,7 @@ impl Core {
     fn next_session<'a>(
         &mut self,
         (begin, own): (Begin, bool),
+        first: u64,
         text: &'a str,
         decoder: &mut Decoder,
         arena: &'a Bump,
@@ -260,7 +262,7 @@ impl Core {
         self.line = line;
         match begin {
             Begin::Session(id) => {
-                self.pipe("", arena).next_session(&id, in_turn);
+                self.pipe("", arena).next_session(&id, first, in_turn);
                 decoder.next_session(&id);
             }
             Begin::Dialect(found) => {
@@ -270,7 +272,7 @@ impl Core {
                 self.source = found.format;
                 *decoder = Decoder::new(self.source);
                 self.sessions = Sessions::default();
-                self.pipe("", arena).next_session("", false);
+                self.pipe("", arena).next_session("", first, false);
                 self.followed.push(Followed {
                     line,
                     format: found.format,
@@ -345,6 +347,7 @@ impl Core {
             line,
             held,
             stand,
+            read,
             part,
         } = source;
         let at = stand.at;
@@ -359,7 +362,7 @@ impl Core {
         let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();
         if let (true, Ok(used)) = (told.waits, &used) {
-            self.set_aside(line, &text[..*used]);
+            self.set_aside(line, read, &text[..*used]);
             return Ok(*used);
         }
         if let Some(begin) = self.begins(&mut told, &used, text) {
@@ -368,7 +371,8 @@ impl Core {
                 trace.take_findings();
             }
             self.bind(told.before, told.ends);
-            (used, told) = self.next_session((begin, told.own), text, decoder, arena);
+            let first = self.options.at + read;
+            (used, told) = self.next_session((begin, told.own), first, text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {
             self.damage(at, None, follow::why(found, self.options.from));

@@ -36,6 +36,9 @@ pub struct Options {
     pub max_line: usize,
     /// Prompts that the log does not hold, in the order of the turns, as plain text.
     pub prompts: Vec<String>,
+    /// At which byte of its log the input begins, of which the parts before are converted by themselves: made-up ids are those that the
+    /// whole log gives.
+    pub at: u64,
     /// Keep a ledger; the input is called this in it.
     pub ledger: Option<String>,
     /// The older of two styles, where a dialect has one (Cursor's text).
@@ -103,6 +106,7 @@ impl Options {
             validate: false,
             max_line: Self::MAX_LINE,
             prompts: Vec::new(),
+            at: 0,
             ledger: None,
             old_text: false,
             verbose: false,

@@ -299,3 +299,67 @@ fn the_stream_of_a_model_goes_on_as_such() {
     assert_eq!(out.matches("\"source\":").count(), 1, "{out}");
     assert!(out.contains("\"one \"") && out.contains("\"two\""), "{out}");
 }
+
+/// Lines of a session, of another one and of the first again: no id that is made up comes twice, and a part by itself gives the same.
+#[test]
+fn a_session_that_comes_back_gets_other_ids() {
+    let (a, b) = ("aaaaaaaa-0000-4000-8000-000000000000", "bbbbbbbb-0000-4000-8000-000000000000");
+    let run = |id: &str| {
+        let line = |begin: &str, rest: &str| format!("{{{begin},{rest}\"session_id\":\"{id}\"}}\n");
+        let message = |role: &str| format!("\"message\":{{\"role\":\"{role}\",\"content\":[{{\"type\":\"text\",\"text\":\"go\"}}]}},");
+        [
+            line(r#""type":"system","subtype":"init","apiKeySource":"login","cwd":"/w","model":"m""#, ""),
+            line("\"type\":\"user\"", &message("user")),
+            line("\"type\":\"assistant\"", &message("assistant")),
+            line(
+                r#""type":"result","subtype":"success","is_error":false,"duration_ms":1,"result":"go""#,
+                "",
+            ),
+        ]
+        .concat()
+    };
+    let parts = [run(a), run(b), run(a)];
+    let ids = |text: &str, key: &str| -> Vec<String> {
+        let mark = format!("\"{key}\":\"");
+        let found = text.split(&mark).skip(1).filter_map(|rest| rest.split('"').next());
+        found.map(str::to_owned).collect()
+    };
+    for (to, keys) in [
+        ("claude", &["uuid"][..]),
+        ("claude:transcript", &["uuid"]),
+        ("qwen-code:chat", &["uuid"]),
+        ("gemini:chat", &["id"]),
+        ("ag-ui", &["messageId"]),
+        ("opencode", &["id"]),
+        ("codex:rollout", &["turn_id"]),
+    ] {
+        let convert = |log: &str, at: usize| {
+            let mut converter = Converter::new(Options {
+                at: at as u64,
+                ..Options::new("cursor".parse().unwrap(), to.parse().unwrap())
+            });
+            let mut out = Vec::new();
+            converter.feed(log.as_bytes(), &mut out);
+            converter.finish(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let whole = convert(&parts.concat(), 0);
+        let mut at = 0;
+        let apart: Vec<String> = parts
+            .iter()
+            .map(|part| {
+                at += part.len();
+                convert(part, at - part.len())
+            })
+            .collect();
+        assert!(apart.concat() == whole, "{to}");
+        for key in keys {
+            // One id may stand in several lines of one visit.
+            let of = |visit: &String| ids(visit, key).into_iter().collect::<std::collections::BTreeSet<_>>();
+            assert!(
+                !of(&apart[0]).is_empty() && of(&apart[0]).is_disjoint(&of(&apart[2])),
+                "{to} {key}: {whole}"
+            );
+        }
+    }
+}

@@ -207,6 +207,10 @@ const fn kind_of(time: Time<'_>) -> Time<'static> {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.turns = first;
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

@@ -10,7 +10,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     if let Some(is_pure) = messages::is_one(line) {
         let (weight, why) = match is_pure {
             true => (PROOF, "messages with roles"),
-            false => (STRONG + 20, "messages with roles among other members"),
+            false => (STRONG + 20, "messages with roles among other members, or a prompt and its completion"),
         };
         return Some(Evidence::new(Openai, weight, why).mode(messages::MODE));
     }

@@ -10,6 +10,7 @@ use crate::event::{
     RoundStart, Scope, Sink, StopKind, Thinking, Time, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::seen::Seen;
 
 /// Reads it.
 ///
@@ -20,6 +21,8 @@ pub struct Decoder {
     session: String,
     /// The id of the round that is open.
     round: String,
+    /// Calls that were told without their results: what comes of them is told with the part once more.
+    running: Seen<4096>,
     turn: Turn,
 }
 
@@ -156,6 +159,7 @@ impl Decoder {
         let cx = line.cx;
         self.enter(&line, sink);
         self.turn.open = true;
+        let is_told = self.running.has(call.id);
         let reply = cx.keep(Reply {
             id,
             blocks: cx.list(&[Block::Call(call)]),
@@ -163,10 +167,15 @@ impl Decoder {
         });
         let kind = Kind::Reply(reply);
         match result {
-            None => line.tell(kind, fields, sink),
+            None => {
+                self.running.add(call.id);
+                line.tell(kind, fields, sink);
+            }
             Some(result) => {
                 self.turn.denied |= result.status == ResultStatus::Denied;
-                sink.event(&Event::new(line.origin, kind));
+                if !is_told {
+                    sink.event(&Event::new(line.origin, kind));
+                }
                 line.tell(Kind::ToolResult(cx.keep(result)), fields, sink);
             }
         }

@@ -243,6 +243,10 @@ impl Core {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.core.pen.counts_from(first);
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

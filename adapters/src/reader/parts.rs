@@ -54,6 +54,7 @@ impl Stage {
     /// Tells a part, whose elements stand `shift` bytes further on in their line.
     fn part(&mut self, line: &str, part: Part, shift: usize, to: &mut impl Consumer) -> bool {
         let source = Source {
+            read: self.read,
             decoder: &mut self.decoder,
             arena: &self.arena,
             line: self.line,

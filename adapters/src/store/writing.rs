@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::event::{Origin, Session, Time, iso};
-use crate::ids::{Uuids, uuid};
+use crate::ids::Uuids;
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 use crate::unique::Unique;
@@ -12,7 +12,7 @@ use crate::unique::Unique;
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     session: String,
-    ids: Option<Uuids>,
+    ids: Uuids,
     cwd: Fact,
     model: Fact,
     /// The line that the next one hangs from.
@@ -26,11 +26,16 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
+    /// See [`crate::codec::Encode::counts_from`].
+    pub(crate) fn counts_from(&mut self, first: u64) {
+        self.ids = Uuids::new("", first + 1);
+    }
+
     /// An event of this origin comes: of another session, perhaps.
     pub(crate) fn come_to(&mut self, origin: &Origin<'_>) {
         if let Some(id) = origin.session.filter(|id| id.as_escaped() != self.session) {
             id.as_escaped().clone_into(&mut self.session);
-            self.ids = None;
+            self.ids = self.ids.of(&self.session);
         }
     }
 
@@ -53,8 +58,7 @@ impl Writing {
 
     /// A made-up id.
     pub(crate) fn fresh_id(&mut self) -> String {
-        let ids = self.ids.get_or_insert_with(|| Uuids::new(&self.session, 1));
-        ids.next_ascii().into_iter().map(char::from).collect()
+        self.ids.next_ascii().into_iter().map(char::from).collect()
     }
 
     /// The id of the line that is about to be written: that of the source's, for one line, else a made-up one.
@@ -92,7 +96,7 @@ impl Writing {
     /// The id of the session.
     pub(crate) fn session(&mut self, at: &'static str, out: &Out) -> &str {
         if self.session.is_empty() {
-            self.session = uuid("", 0);
+            self.session = self.ids.name_session();
             out.invented(at, "the source names no session");
         }
         &self.session

@@ -398,7 +398,6 @@ impl Decoder {
         let text = turn.get("items").and_then(|items| items.elements().filter(answer).last());
         self.in_turn = false;
         self.round = Round::default();
-        self.open.clear();
         self.denied.clear();
         let text = text.and_then(|item| item.get("text")).and_then(Raw::string);
         let structured = text.filter(|_| self.has_schema && kind == OutcomeKind::Success).and_then(|text| {

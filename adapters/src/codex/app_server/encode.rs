@@ -5,6 +5,7 @@ use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Counted, Event, Fields, Input, Kind, Topic, Usage};
 use crate::json::{Out, Raw, Str};
 use crate::unsaid::Unsaid;
+use crate::waiting::Waiting;
 
 /// Writes what the program says. Lines that were read here go back as they were, the host's too.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Encoder {
     pub(super) started: bool,
     pub(super) turns: u64,
     pub(super) turn: Turn,
+    /// Calls of the turn before that have no results: the host may have run them.
+    pub(super) late: Waiting<(String, String)>,
     /// The usage of all turns so far.
     pub(super) total: Option<Usage<'static>>,
     pub(super) asked: u64,
@@ -47,6 +50,7 @@ impl Encoder {
             started: style.agent,
             turns: 0,
             turn: Turn::default(),
+            late: Waiting::default(),
             total: None,
             asked: 0,
             items: 0,
@@ -56,6 +60,11 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.turns = first;
+        self.items = first;
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

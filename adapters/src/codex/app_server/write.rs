@@ -417,7 +417,7 @@ impl Encoder {
             };
             self.end(event, word, error, outcome.duration_ms, out);
         }
-        self.turn = Turn::default();
+        self.late = std::mem::take(&mut self.turn).calls;
     }
 
     fn end(&self, event: &Event<'_>, word: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {

@@ -215,7 +215,8 @@ impl Encoder {
 
     pub(super) fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.begin(event, out);
-        let Some((name, input)) = self.turn.calls.take(result.call.as_escaped()) else {
+        let id = result.call.as_escaped();
+        let Some((name, input)) = self.turn.calls.take(id).or_else(|| self.late.take(id)) else {
             return;
         };
         out.used(result.call.as_escaped());

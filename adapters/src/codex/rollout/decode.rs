@@ -6,7 +6,7 @@ use super::line::Line;
 use crate::codec::{Cx, Decode, stray};
 use crate::codex::decode::why;
 use crate::event::{
-    Count, Event, Fate, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Provenance, RoundEnd, Scope, Session, Sink, Topic, Usage,
+    Count, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Provenance, RoundEnd, Scope, Session, Sink, Topic, Usage,
 };
 use crate::json::{Error, Raw, Str};
 use crate::store::{Child, Reading, unknown};
@@ -262,7 +262,12 @@ impl Decoder {
                 self.completed(line, None, error, sink);
             }
             "turn_aborted" => {
-                self.completed(line, Some(OutcomeKind::Cancelled), None, sink);
+                // What a goal may cost is used up; every other reason is the user's.
+                let kind = match line.text("reason").map(Str::as_escaped) {
+                    Some("budget_limited") => OutcomeKind::Limit(Limit::Budget),
+                    _ => OutcomeKind::Cancelled,
+                };
+                self.completed(line, Some(kind), None, sink);
             }
             "token_count" => {
                 let info = line.get("info");

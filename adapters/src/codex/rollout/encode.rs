@@ -36,6 +36,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.kept.counts_from(first);
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

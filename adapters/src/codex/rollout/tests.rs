@@ -110,6 +110,8 @@ fn prompts_begin_turns() {
     assert!(stored.contains("\"error\":\"no\"") && stored.contains("\"is_error\":true"), "{stored}");
     let aborted = r#"event_msg {"type":"turn_aborted","turn_id":"a","reason":"interrupted"}"#;
     assert!(events(&[META, start, ASK, aborted]).contains("\"outcome\":\"cancelled\""));
+    let used_up = aborted.replace("interrupted", "budget_limited");
+    assert!(events(&[META, start, ASK, &used_up]).contains("\"outcome\":\"limit_budget\""));
 }
 
 /// What the program tells the model is no prompt, said so or not.

@@ -398,10 +398,13 @@ impl Decoder {
         let tokens = message.members.get("tokens").filter(|tokens| tokens.shape() == Some(Shape::Object));
         let thought = message.members.get("thoughts").filter(|thoughts| !thoughts.is_null());
         let mut blocks: Vec<Block<'a>> = thought.into_iter().flat_map(thoughts).collect();
+        let model = message.members.get("model").and_then(Raw::string);
+        let named = model.map_or(0, |model| hash(model.as_escaped()).max(1));
         let said = Said {
             text: text_hash(texts(content)),
             thoughts: Thoughts::of(&blocks),
             usage: was.usage || tokens.is_some(),
+            model: if was.model == 0 { named } else { was.model },
         };
         self.seen.said(id, said);
         let known = was.thoughts.known(&blocks);
@@ -447,7 +450,8 @@ impl Decoder {
             .and_then(|raw| Some(usage(raw, message.members.opened(raw, cx)?)));
         let counts = ["input", "output", "cached", "thoughts", "tool", "total"];
         took_again(tokens.filter(|_| was.usage).into_iter(), &counts, cx);
-        let model = message.members.get("model").and_then(Raw::string);
+        // One reply has one model. What was told of it may be written already.
+        let model = model.filter(|_| named == said.model);
         if before.is_some() && blocks.is_empty() && new_usage.is_none() && answers.is_empty() {
             return again(message, true, cx, sink);
         }

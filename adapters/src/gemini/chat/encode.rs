@@ -472,6 +472,10 @@ fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.kept.counts_from(first);
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

@@ -52,6 +52,8 @@ pub(super) struct Said {
     pub(super) thoughts: Thoughts,
     /// Its tokens were told.
     pub(super) usage: bool,
+    /// A hash of its model; zero for none.
+    pub(super) model: u64,
 }
 
 /// The thoughts of a message: how many, and a hash of what they say.

@@ -1,6 +1,6 @@
 //! Sessions to events.
 
-use super::ROLES;
+use super::{PAIR, ROLES, is_half};
 use crate::chat::{Members, Reader, arguments_json};
 use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{Block, Content, Event, Kind, Media, Origin, Sink, Stop, StopKind, Thinking, ToolCall};
@@ -27,9 +27,13 @@ impl Decode for Decoder {
         let mut members = Members::read(&mut at, cx)?;
         let end = at.position();
         let line = Raw::trusted(&text[..end]);
-        let Some(messages) = members.shaped("messages", Shape::Array, cx) else {
-            sink.event(&Event::new(Origin::default(), Kind::Unknown(line)));
-            return Ok(end);
+        let halves = match members.shaped("messages", Shape::Array, cx) {
+            None if PAIR.iter().all(|name| members.get(name).is_some_and(is_half)) => PAIR.map(|name| members.take(name, cx)),
+            None => {
+                sink.event(&Event::new(Origin::default(), Kind::Unknown(line)));
+                return Ok(end);
+            }
+            messages => [messages, None],
         };
         let mut told = Session {
             teller: Teller::new(line.as_str(), None, &mut self.lines, knows, cx, sink),
@@ -37,7 +41,7 @@ impl Decode for Decoder {
         };
         let model = members.text("model", cx);
         told.teller.session(model, members);
-        messages.elements().for_each(|message| told.message(message));
+        told.halves(halves);
         told.teller.end();
         Ok(end)
     }
@@ -53,6 +57,21 @@ struct Session<'t, 'a> {
 }
 
 impl<'a> Session<'_, 'a> {
+    /// All messages, or what is asked and what is answered: each a text or a list of messages.
+    fn halves(&mut self, halves: [Option<Raw<'a>>; 2]) {
+        let cx = self.teller.cx;
+        for (half, raw) in halves.into_iter().enumerate().filter_map(|(half, raw)| Some((half, raw?))) {
+            match raw.string() {
+                Some(_) if half == 0 => self.teller.prompt(content(Some(raw), &cx), Members::new(&cx)),
+                Some(text) => {
+                    let blocks = cx.list(&[Block::Text { text, fields: &[] }]);
+                    self.teller.reply(blocks, None, Members::new(&cx));
+                }
+                None => raw.elements().for_each(|message| self.message(message)),
+            }
+        }
+    }
+
     fn message(&mut self, raw: Raw<'a>) {
         let cx = self.teller.cx;
         let role = raw.get("role").and_then(Raw::string).unwrap_or_default();

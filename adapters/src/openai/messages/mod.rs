@@ -24,6 +24,18 @@ pub(super) const MODE: Mode = Mode::new("messages", Layout::Rows);
 /// The roles that a message may have.
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
+/// What is asked and what is answered, where these are apart: each a text or a list of messages, as trl takes them.
+const PAIR: [&str; 2] = ["prompt", "completion"];
+
+/// Whether it can be one of the two.
+fn is_half(half: Raw<'_>) -> bool {
+    half.string().is_some() || half.elements().next().is_some_and(has_role)
+}
+
+fn has_role(message: Raw<'_>) -> bool {
+    message.get("role").is_some_and(|role| ROLES.contains(&word(role)))
+}
+
 /// Members of the whole that those have who train.
 const OF_TRAINING: [&str; 4] = ["messages", "tools", "functions", "parallel_tool_calls"];
 
@@ -34,9 +46,11 @@ const OF_REQUESTS: [&str; 4] = ["model", "stream", "max_tokens", "max_completion
 /// or what came of them, for hosts of an agent send requests too, and its agent calls tools itself. The requests of another API have such a
 /// list as well: there the system speaks beside it, and calls are blocks.
 pub(super) fn is_one(line: &Opened<'_>) -> Option<bool> {
-    let messages = line.get("messages")?;
-    let role = |message: Raw<'_>| message.get("role").is_some_and(|role| ROLES.contains(&word(role)));
-    messages.elements().next().filter(|first| role(*first))?;
+    let Some(messages) = line.get("messages") else {
+        let is_pair = PAIR.iter().all(|name| line.get(name).is_some_and(is_half));
+        return is_pair.then_some(false);
+    };
+    messages.elements().next().filter(|first| has_role(*first))?;
     let is_of = |known: &[&str], name: Str<'_>| known.iter().any(|known| name.is(known));
     if line.members().all(|name| is_of(&OF_TRAINING, name)) {
         return Some(true);

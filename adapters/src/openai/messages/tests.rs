@@ -44,6 +44,26 @@ fn messages_stay_apart() {
     assert_eq!(edited, log.replace("\"one\"", "\"first\""));
 }
 
+/// A prompt and its completion are a session too, as texts or as messages.
+#[test]
+fn a_pair_is_a_session() {
+    let texts = r#"{"prompt":"2+2?","completion":"4"}"#.to_owned() + "\n";
+    let lists = r#"{"prompt":[{"role":"user","content":"2+2?"}],"completion":[{"role":"assistant","content":"4"}]}"#.to_owned() + "\n";
+    for log in [texts, lists] {
+        let (out, ledger) = traced(&log, "openai:messages", "claude");
+        assert_eq!(out.matches("\"result\":\"4\"").count(), 1, "{out}");
+        assert_eq!(out.matches("2+2?").count(), 1, "{out}");
+        assert!(!ledger.contains("\"dropped\""), "{ledger}");
+        let found = Detector::new(false).look(log.as_bytes(), true);
+        assert!(
+            matches!(&found, Answer::Found(found) if found.format == format("openai:messages")),
+            "{found:?}"
+        );
+        let events = kept(&log, "openai:messages", "agentglot");
+        assert_eq!(kept(&events, "agentglot", "openai:messages"), log);
+    }
+}
+
 /// The API takes images from the user only.
 #[test]
 fn what_the_model_shows_has_no_place() {

@@ -1,5 +1,7 @@
 //! Events to a session: the lines of a run, put together into messages.
 
+use std::collections::BTreeMap;
+
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, Topic};
@@ -21,6 +23,8 @@ pub struct Encoder {
     info: Vec<u8>,
     rest: Vec<u8>,
     messages: Vec<Message>,
+    /// Calls that have no results yet: the message and the part.
+    running: BTreeMap<String, (usize, usize)>,
     /// The last message is a reply that goes on.
     open: bool,
     /// The id of the last prompt's message.
@@ -49,6 +53,19 @@ struct Message {
     error: String,
 }
 
+impl Message {
+    /// The call that is the part at `at` has its result, which comes in another message of a run; in a session it is the same part.
+    fn done(&mut self, at: usize, part: Raw<'_>) {
+        let whole = part.as_str();
+        let mut text = whole.to_owned();
+        if let Some(id) = part.get("messageID") {
+            let from = id.as_str().as_ptr() as usize - whole.as_ptr() as usize;
+            text.replace_range(from..from + id.as_str().len(), &format!("\"{}\"", self.id));
+        }
+        self.parts[at] = text.into_bytes();
+    }
+}
+
 /// The version of the program that sessions are written for.
 const VERSION: &str = "1.18.33";
 /// More letters of the first prompt are no title.
@@ -65,6 +82,7 @@ impl Encoder {
             info: Vec::new(),
             rest: Vec::new(),
             messages: Vec::new(),
+            running: BTreeMap::new(),
             open: false,
             asked: String::new(),
             title: String::new(),
@@ -150,9 +168,20 @@ impl Encoder {
             let time = line.get("timestamp").and_then(Raw::i64).unwrap_or(0);
             match (line.get("part"), line.get("error")) {
                 (Some(part), _) => {
+                    let call = part.get("callID").and_then(Raw::string).map(Str::as_escaped);
+                    if let Some((message, at)) = call.and_then(|call| self.running.remove(call)) {
+                        self.messages[message].done(at, part);
+                        continue;
+                    }
                     let id = part.get("messageID").and_then(Raw::string).unwrap_or_default();
                     let message = self.reply(id.as_escaped(), time, out);
                     message.parts.push(part.as_str().as_bytes().to_vec());
+                    let state = part.get("state").and_then(|state| state.get("status")).and_then(Raw::string);
+                    if let (Some(call), Some("running")) = (call, state.map(Str::as_escaped)) {
+                        let at = message.parts.len() - 1; // One was pushed.
+                        self.running.insert(call.to_owned(), (self.messages.len() - 1, at));
+                        continue;
+                    }
                     if kind.is("step_finish") {
                         let said = |name: &str| part.get(name).map_or("", Raw::as_str).to_owned();
                         (message.finish, message.tokens, message.cost) = (said("reason"), said("tokens"), said("cost"));
@@ -312,6 +341,11 @@ fn member(field: &Field<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.kept.counts_from(first);
+        self.run.counts_from(first);
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS.with_whole_rounds()
     }

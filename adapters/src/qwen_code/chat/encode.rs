@@ -340,6 +340,10 @@ fn own_fields(fields: Fields<'_>, place: At<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn counts_from(&mut self, first: u64) {
+        self.kept.counts_from(first);
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

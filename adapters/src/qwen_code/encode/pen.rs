@@ -43,6 +43,12 @@ impl Pen {
         }
     }
 
+    /// See [`crate::codec::Encode::counts_from`].
+    pub(super) fn counts_from(&mut self, first: u64) {
+        self.made = first;
+        self.ids = Uuids::new("", first);
+    }
+
     /// Whether one array is written instead of lines.
     pub(super) const fn is_array(&self) -> bool {
         self.array
