@@ -29,6 +29,11 @@ impl<const MOST: usize> Seen<MOST> {
         true
     }
 
+    /// It may come again.
+    pub(crate) fn forget(&mut self, id: Str<'_>) {
+        self.ids.remove(&ids::hash(id.as_escaped()));
+    }
+
     pub(crate) fn has(&self, id: Str<'_>) -> bool {
         self.ids.contains(&ids::hash(id.as_escaped()))
     }

@@ -82,6 +82,8 @@ pub struct Logs {
     pub(crate) commands_outlive_turns: bool,
     /// Where lines say how many tokens were used, as JSON pointers.
     pub(crate) usage_at: &'static [&'static str],
+    /// Where a compaction names the lines that it keeps, which may be told again: a field, and the names on the way through it.
+    pub(crate) kept_at: &'static [&'static str],
     /// Whether the outcome of a turn lists the calls that were refused.
     pub lists_denials: bool,
     /// Whether a line that begins a session, names it and says its program's version is this dialect's for that alone.
@@ -107,6 +109,7 @@ impl Logs {
         late_calls: false,
         commands_outlive_turns: false,
         usage_at: &[],
+        kept_at: &[],
         lists_denials: false,
         version_tells: false,
         ends: Ends::Said,

@@ -18,7 +18,6 @@ use crate::event::{
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::reader::{Consumer, Damaged, Source, Taken};
-use crate::seen::Seen;
 use crate::vendor::{Ends, Pieces, Vendor};
 
 /// Everything behind the reader.
@@ -167,6 +166,15 @@ impl Core {
 
 const fn is_text(piece: Piece<'_>) -> bool {
     matches!(piece, Piece::Text(_) | Piece::Thinking(_) | Piece::Input(_))
+}
+
+/// The ids of the lines that a compaction keeps.
+fn kept<'a>(fields: Fields<'a>, path: &'static [&'static str]) -> impl Iterator<Item = Str<'a>> {
+    let list = path.split_first().and_then(|(first, rest)| {
+        let field = fields.iter().find(|field| field.key.is(first))?;
+        field.value.find(rest)
+    });
+    list.into_iter().flat_map(Raw::elements).filter_map(Raw::string)
 }
 
 /// Whether the line says the outcome, in any of its parts.
@@ -444,8 +452,9 @@ impl<'c, 'a> Heard<'c, 'a> {
         match event.kind {
             Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
             Kind::Notice(notice) if notice.topic == Topic::Task => turns.task(),
-            // What is kept when a conversation is made shorter may be said again.
-            Kind::Notice(notice) if notice.topic == Topic::Compaction => *lines = Seen::default(),
+            Kind::Notice(notice) if notice.topic == Topic::Compaction => {
+                kept(event.fields, vendor.logs.kept_at).for_each(|id| lines.forget(id));
+            }
             // What tells several turns of a store gives the facts once.
             Kind::Prompt(_) if stored && parent.is_none() => turns.prompt(),
             // A session that is opened again begins its turns with what the user said, and no line ends them.

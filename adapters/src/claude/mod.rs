@@ -65,6 +65,7 @@ pub static VENDOR: Vendor = Vendor {
         arguments_at: "/message/content/0/input",
         pieces: Pieces::Replies,
         usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
+        kept_at: &["compact_metadata", "preserved_messages", "uuids"],
         lists_denials: true,
         version_tells: true,
         ..Logs::USUAL

@@ -5,8 +5,12 @@ use std::cell::Cell;
 use crate::event::{Origin, Session, Time, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str};
+use crate::seen::Seen;
 use crate::trace::Kept;
 use crate::unique::Unique;
+
+/// So many ids are remembered.
+const MOST: usize = 1 << 16;
 
 /// The session that is written, as far as it is. All texts are the bodies of JSON strings.
 #[derive(Debug, Default)]
@@ -17,8 +21,9 @@ pub(crate) struct Writing {
     model: Fact,
     /// The line that the next one hangs from.
     tip: Option<String>,
-    /// The source's id of the last line: of several lines that come of one, only the first has its id.
-    last_id: String,
+    /// The source's ids of the session's lines: of several lines that come of one, and of one that the source says again, only the first has its id.
+    /// Lines hang from each other by their ids: one that came twice would make a circle of them.
+    seen: Seen<MOST>,
     /// When the last line was written.
     time: String,
     /// The calls of the file: models are sent all of it, and their servers refuse ids that come twice.
@@ -36,6 +41,7 @@ impl Writing {
         if let Some(id) = origin.session.filter(|id| id.as_escaped() != self.session) {
             id.as_escaped().clone_into(&mut self.session);
             self.ids = self.ids.of(&self.session);
+            self.seen = Seen::default();
         }
     }
 
@@ -63,11 +69,8 @@ impl Writing {
 
     /// The id of the line that is about to be written: that of the source's, for one line, else a made-up one.
     pub(crate) fn line_id(&mut self, id: Option<Str<'_>>, at: &'static str, out: &Out) -> String {
-        match id.filter(|id| !id.is_empty() && id.as_escaped() != self.last_id) {
-            Some(id) => {
-                self.last_id = kept(id, out);
-                self.last_id.clone()
-            }
+        match id.filter(|id| !id.is_empty() && self.seen.add(*id)) {
+            Some(id) => kept(id, out),
             None => {
                 out.invented(at, "each line needs an id of its own");
                 self.fresh_id()

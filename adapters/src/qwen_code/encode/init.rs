@@ -185,9 +185,9 @@ impl Core {
         self.init(out);
     }
 
-    /// Whether the turn that ends should have begun with facts, though nothing was said in it.
-    pub(super) const fn lacks_init(&self) -> bool {
-        !self.own && !self.turn.init && self.facts.known && !self.facts.open_turns
+    /// Whether the turn that ends should have begun with facts, though nothing was said in it. What `failed` may never have begun.
+    pub(super) const fn lacks_init(&self, failed: bool) -> bool {
+        !self.own && !self.turn.init && self.facts.known && !(self.facts.open_turns && failed)
     }
 }
 

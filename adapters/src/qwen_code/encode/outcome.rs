@@ -85,7 +85,7 @@ impl Encoder {
         if self.core.own && outcome.word.is_some() {
             self.own_outcome(event, outcome, out);
         } else {
-            if self.core.lacks_init() {
+            if self.core.lacks_init(outcome.is_error) {
                 self.core.missing_init(out);
             }
             self.result(event, outcome, out);
