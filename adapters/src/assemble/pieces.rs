@@ -105,7 +105,10 @@ impl Thread {
                 }
             }
         }
-        desk.down.out.used(call.id.as_escaped());
+        match desk.want.call_ids {
+            true => desk.down.out.used(call.id.as_escaped()),
+            false => desk.down.out.lost_here(call.id.as_escaped(), NO_PLACE),
+        }
         event
             .origin
             .parent

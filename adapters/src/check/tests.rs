@@ -49,6 +49,41 @@ fn turns_of_a_connection_are_sound() {
     assert_eq!(summary.outcomes, 2);
 }
 
+/// Claude Code holds the result of a turn back while subagents work in the background, and begins the turn of what they report meanwhile.
+#[test]
+fn an_outcome_may_come_behind_the_beginning_of_the_next_turn() {
+    let init = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"claude_code_version\":\"2.1.332\"}\n";
+    let said = |id: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"{id}\",\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"a\"}}]}},\"session_id\":\"s\",\"uuid\":\"{id}\"}}\n"
+        )
+    };
+    let told = "{\"type\":\"system\",\"subtype\":\"task_notification\",\"task_id\":\"t\",\"status\":\"completed\",\"summary\":\"x\",\"session_id\":\"s\",\"uuid\":\"n\"}\n";
+    let result = |n: u32| {
+        format!(
+            "{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"{n}\",\"num_turns\":1,\"session_id\":\"s\",\"total_cost_usd\":0.1,\"uuid\":\"r{n}\"}}\n"
+        )
+    };
+    let (one, two, first, second) = (said("one"), said("two"), result(1), result(2));
+    let wrong = |log: &[&str]| {
+        let mut checker = Checker::new("claude".parse().unwrap());
+        checker.feed(log.concat().as_bytes());
+        let findings = checker.finish().0.into_iter().filter(|finding| finding.level == Level::Error);
+        findings.map(|finding| (finding.rule, finding.line)).collect::<Vec<_>>()
+    };
+    assert_eq!(wrong(&[init, &one, told, init, &two, &first, &second]), []);
+    assert_eq!(wrong(&[init, &one, told, init, &two, &first]), [(Rule::MissingOutcome, 1)]);
+    assert_eq!(
+        wrong(&[init, &one, told, init, &two, &first, &second, &result(3)]),
+        [(Rule::SecondOutcome, 8)]
+    );
+    // Without tasks each turn ends before the next.
+    assert_eq!(
+        wrong(&[init, &one, init, &two, &first, &second]),
+        [(Rule::MissingOutcome, 1), (Rule::SecondOutcome, 6)]
+    );
+}
+
 /// A failure told as a text is told, whatever would be escaped in it.
 #[test]
 fn a_failure_in_plain_text_is_an_outcome() {

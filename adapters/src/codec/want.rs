@@ -34,6 +34,8 @@ pub struct Want {
     pub tools: Tools,
     /// Replies say which model gave them.
     pub models: bool,
+    /// Calls have their ids.
+    pub call_ids: bool,
 }
 
 /// What a target writes of tools.
@@ -65,6 +67,7 @@ impl Want {
         asks: false,
         tools: Tools::Calls,
         models: true,
+        call_ids: true,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -120,6 +123,11 @@ impl Want {
     /// The same where no reply says which model gave it.
     pub const fn without_models(self) -> Self {
         Self { models: false, ..self }
+    }
+
+    /// The same where calls have no ids.
+    pub const fn without_call_ids(self) -> Self {
+        Self { call_ids: false, ..self }
     }
 
     /// The same without a place for thoughts.

@@ -77,7 +77,7 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        let want = Want::SNAPSHOTS.without_models();
+        let want = Want::SNAPSHOTS.without_models().without_call_ids();
         want.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })
     }
 

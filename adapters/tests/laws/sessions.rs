@@ -364,7 +364,10 @@ fn become_one_value_where_the_format_is_one() {
                     wrongs.add(format!("one value {from} -> {to}"), format!("{} values, verbose {verbose}", values.len()));
                 }
                 let array = done.out.starts_with(b"[");
-                if to.dialect == Dialect::Claude && !array && ended > 1 && !done.ledger.contains("one outcome is written, the last") {
+                // Where no line says how a turn ended, that of its answer is all that there is to tell.
+                let told = ["one outcome is written, the last", "the answer of the last turn is written"];
+                let told = told.iter().any(|told| done.ledger.contains(told));
+                if to.dialect == Dialect::Claude && !array && ended > 1 && !told {
                     wrongs.add(format!("one value {from} -> {to}"), "the ledger does not tell");
                 }
                 let outcomes = done.text().matches("\"type\":\"result\"").count();
