@@ -187,7 +187,7 @@ impl Core {
 
     /// Whether the turn that ends should have begun with facts, though nothing was said in it. What `failed` may never have begun.
     pub(super) const fn lacks_init(&self, failed: bool) -> bool {
-        !self.own && !self.turn.init && self.facts.known && !(self.facts.open_turns && failed)
+        self.facts.known && !(self.own || self.turn.init || self.facts.open_turns && failed)
     }
 }
 
