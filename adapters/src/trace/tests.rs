@@ -145,21 +145,3 @@ fn what_a_text_says_that_has_no_place_is_told_once() {
     let found: Vec<_> = trace.settle(line, true, "x").into_iter().map(|f| (f.pointer, f.note)).collect();
     assert_eq!(found, [("/action".to_owned(), "no place in x: action".to_owned())]);
 }
-
-#[test]
-fn a_name_that_is_a_key_has_the_pointer_of_what_it_names() {
-    let line = r#"{"a":1,"tool_call":{"readToolCall":{"args":{"path":"/f"}},"x~/y" : 2}}"#;
-    let trace = Trace::default();
-    trace.begin(line);
-    for key in ["readToolCall", "x~/y"] {
-        let at = line.find(key).unwrap();
-        trace.renamed(&line[at..at + key.len()], "another name");
-    }
-    let told: Vec<String> = trace
-        .settle(line, true, "x")
-        .into_iter()
-        .filter(|finding| finding.fate == Fate::Renamed)
-        .map(|finding| finding.pointer)
-        .collect();
-    assert_eq!(told, ["/tool_call/readToolCall", "/tool_call/x~0~1y"]);
-}

@@ -56,7 +56,6 @@ pub(super) fn uncovered(line: &str, covered: impl Fn((usize, usize)) -> bool) ->
 #[derive(Debug)]
 pub(super) struct Places<'l> {
     base: usize,
-    line: &'l str,
     /// In the order in which they begin.
     values: Vec<Place<'l>>,
 }
@@ -158,10 +157,10 @@ impl<'l> Places<'l> {
             }
             step = walk.step().unwrap_or(None);
         }
-        Self { base, line, values }
+        Self { base, values }
     }
 
-    /// The pointer of the smallest value that holds the bytes from `from` to `to` (offsets in the line), or of the one that they name.
+    /// The pointer of the smallest value that holds the bytes from `from` to `to` (offsets in the line).
     pub(super) fn pointer(&self, from: usize, to: usize) -> String {
         let (from, to) = (self.base + from, self.base + to);
         let begun = self.values.partition_point(|value| value.from <= from);
@@ -169,10 +168,13 @@ impl<'l> Places<'l> {
         while let Some(at) = holder.filter(|&at| self.values[at].to < to) {
             holder = self.values[at].parent;
         }
+        // A key is no value of its own: what is told of it is told of the line.
         let begins = |at: usize| self.values[at].from >= from && self.values[at].from < to;
         let is_key =
             holder.is_some_and(|at| !self.values[at].is_leaf) && !holder.is_some_and(begins) && !(begun < self.values.len() && begins(begun));
-        let key = is_key.then(|| self.key(from - self.base, to - self.base));
+        if is_key {
+            return String::new();
+        }
         let mut names = Vec::new();
         while let Some(at) = holder {
             names.push(self.values[at].name);
@@ -180,21 +182,7 @@ impl<'l> Places<'l> {
         }
         let mut pointer = String::new();
         names.iter().rev().for_each(|name| name.write(&mut pointer));
-        match key {
-            Some(Some(key)) => Name::Key(key).write(&mut pointer),
-            // What is no value and no key stands between them: it is told of the line.
-            Some(None) => pointer.clear(),
-            None => {}
-        }
         pointer
-    }
-
-    /// The key that these bytes are a part of.
-    fn key(&self, from: usize, to: usize) -> Option<Str<'l>> {
-        let begin = self.line.get(..=from)?.rfind('"').map_or(0, |at| at + 1);
-        let end = to - 1 + self.line.get(to - 1..)?.find('"')?;
-        let key = self.line.get(begin..end)?;
-        self.line[end + 1..].trim_start().starts_with(':').then_some(Str::trusted(key))
     }
 }
 
