@@ -15,7 +15,15 @@ pub fn sound_part(text: &str) -> Option<String> {
         }
     };
     let value = text.as_bytes().get(from..damage)?;
-    // Brackets that are open, and a comma outside of strings with how many of them are open there.
+    let end = scan(value).1?;
+    let mut part = text.get(from..from + end)?.trim_start().to_owned();
+    let (open, _) = scan(&value[..end]);
+    part.extend(open.iter().rev().map(|bracket| char::from(*bracket)));
+    Some(part)
+}
+
+/// The brackets that close what is open at the end, and where the last comma outside of strings stands.
+fn scan(value: &[u8]) -> (Vec<u8>, Option<usize>) {
     let (mut open, mut comma) = (Vec::new(), None);
     let (mut in_string, mut escaped) = (false, false);
     for (at, byte) in value.iter().enumerate() {
@@ -29,14 +37,11 @@ pub fn sound_part(text: &str) -> Option<String> {
             b'}' | b']' => {
                 open.pop();
             }
-            b',' => comma = Some((at, open.clone())),
+            b',' => comma = Some(at),
             _ => {}
         }
     }
-    let (end, open) = comma?;
-    let mut part = text.get(from..from + end)?.trim_start().to_owned();
-    part.extend(open.iter().rev().map(|bracket| char::from(*bracket)));
-    Some(part)
+    (open, comma)
 }
 
 #[cfg(test)]
