@@ -77,7 +77,7 @@ impl<'a> Sink<'a> for First {
 
     fn input(&mut self, _input: &Input<'a>) {}
 
-    fn source(&mut self, _format: Format) {
+    fn source(&mut self, _format: Format, _at: Option<u64>) {
         self.0 = true;
     }
 }

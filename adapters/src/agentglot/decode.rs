@@ -81,8 +81,9 @@ impl Decode for Decoder {
             // Of what the header says, no event repeats whose fields and tools these are.
             let source = members.word("source");
             let format = source.and_then(|name| name.unescape().parse::<Format>().ok());
+            let at = members.number("at");
             if let Some(format) = format {
-                sink.source(format);
+                sink.source(format, at);
             }
         } else {
             sink.event(&Event::new(origin, Kind::Unknown(line)));

@@ -8,6 +8,8 @@ use crate::json::Out;
 #[derive(Debug)]
 pub struct Encoder {
     source: Format,
+    /// At which byte of its log the session begins.
+    at: u64,
     begun: bool,
 }
 
@@ -16,6 +18,7 @@ impl Encoder {
     pub fn new(style: Style) -> Self {
         Self {
             source: style.source_format(),
+            at: 0,
             begun: false,
         }
     }
@@ -24,6 +27,7 @@ impl Encoder {
     pub(super) fn without_header() -> Self {
         Self {
             source: Dialect::Agentglot.into(),
+            at: 0,
             begun: true,
         }
     }
@@ -31,7 +35,7 @@ impl Encoder {
     /// The header goes before the first line, once a session.
     fn begin(&mut self, out: &mut Out) {
         if !std::mem::replace(&mut self.begun, true) {
-            out.lit(&super::header(self.source));
+            out.lit(&super::header(self.source, self.at));
         }
     }
 }
@@ -39,6 +43,10 @@ impl Encoder {
 impl Encode for Encoder {
     fn want(&self) -> Want {
         Want::AS_IS
+    }
+
+    fn counts_from(&mut self, first: u64) {
+        self.at = first;
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

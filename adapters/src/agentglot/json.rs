@@ -44,7 +44,7 @@ impl Event {
 
     /// The first line of a log whose events name tools as `source` does.
     pub(crate) fn header(source: Dialect) -> String {
-        super::header(source.into())
+        super::header(source.into(), 0)
     }
 
     /// Reads a line of `agentglot:events`.

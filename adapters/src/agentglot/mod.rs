@@ -52,15 +52,16 @@ pub static VENDOR: Vendor = Vendor {
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.
 pub const VERSION: u32 = 1;
 
-/// The first line of a log whose events name tools as `source` does. Of modes with the same words the dialect is enough, for their events are
-/// the same.
-pub(crate) fn header(source: crate::codec::Format) -> String {
+/// The first line of a session whose events name tools as `source` does. Of modes with the same words the dialect is enough, for their events
+/// are the same. Made-up ids are counted from `at`, the byte of its log at which the session begins.
+pub(crate) fn header(source: crate::codec::Format, at: u64) -> String {
     let name = if source.mode.apart {
         source.to_string()
     } else {
         source.dialect.name().to_owned()
     };
-    format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{name}\"}}\n")
+    let at = if at == 0 { String::new() } else { format!(",\"at\":{at}") };
+    format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{name}\"{at}}}\n")
 }
 
 #[cfg(test)]

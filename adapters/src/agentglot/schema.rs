@@ -51,6 +51,8 @@ struct Header {
     version: u64,
     /// The dialect that the events were read from.
     source: Option<String>,
+    /// The byte of that log at which the session begins, from 0; without it, unknown or 0.
+    at: Option<u64>,
 }
 
 /// How a line was spelled that the next lines were stored of.

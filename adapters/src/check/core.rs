@@ -298,9 +298,9 @@ impl Consumer for Core {
 }
 
 impl<'a> Sink<'a> for Heard<'_, 'a> {
-    fn source(&mut self, format: Format) {
+    fn source(&mut self, format: Format, at: Option<u64>) {
         self.core.vendor = format.dialect.vendor();
-        self.core.sessions.header();
+        self.core.sessions.header(at);
     }
 
     fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {

@@ -371,7 +371,7 @@ impl Core {
                 trace.take_findings();
             }
             self.bind(told.before, told.ends);
-            let first = self.options.at + read;
+            let first = self.sessions.take_at().unwrap_or(self.options.at + read);
             (used, told) = self.next_session((begin, told.own), first, text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {

@@ -212,11 +212,12 @@ impl<'a> Pipe<'_, 'a> {
 impl<'a> Sink<'a> for Pipe<'_, 'a> {
     /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
     /// is.
-    fn source(&mut self, format: Format) {
+    fn source(&mut self, format: Format, at: Option<u64>) {
         *self.source = format;
-        self.sessions.header();
+        self.sessions.header(at);
         if *self.fresh {
-            self.begin_session(self.options.at, self.assembler.prompts_used());
+            let first = self.sessions.take_at().unwrap_or(self.options.at);
+            self.begin_session(first, self.assembler.prompts_used());
         }
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Sessions {
     interrupted: VecDeque<String>,
     /// What comes next decides what another id means.
     next: Next,
+    /// What the header said of the session behind it.
+    at: Option<u64>,
     /// The process that speaks, where it says so.
     process: String,
     /// Where the session is named first, for the ledger; and whether anything was written of it.
@@ -123,9 +125,15 @@ impl Sessions {
         self.next = if matches!(topic, Topic::Reset) { Next::Same } else { Next::Open };
     }
 
-    /// What follows is another session's.
-    pub(crate) const fn header(&mut self) {
+    /// What follows is another session's, which began `at` this byte of its log.
+    pub(crate) const fn header(&mut self, at: Option<u64>) {
         self.next = Next::Another;
+        self.at = at;
+    }
+
+    /// Where in its log the session began that is to begin now, if its header told.
+    pub(super) const fn take_at(&mut self) -> Option<u64> {
+        self.at.take()
     }
 
     /// A line of this kind names another session than the one before; `in_turn`: that one is in the middle of a turn.

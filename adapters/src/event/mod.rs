@@ -178,8 +178,9 @@ pub trait Sink<'a> {
     fn spelled(&mut self, spelling: &Spelling<'a>) {
         let _ = spelling;
     }
-    /// What follows was first said in this dialect, or kept in this store of its: events that were stored name their source. Nothing of the log's own.
-    fn source(&mut self, format: crate::codec::Format) {
-        let _ = format;
+    /// What follows was first said in this dialect, or kept in this store of its: events that were stored name their source, and `at` which byte
+    /// of their log their session began, if they tell. Nothing of the log's own.
+    fn source(&mut self, format: crate::codec::Format, at: Option<u64>) {
+        let _ = (format, at);
     }
 }

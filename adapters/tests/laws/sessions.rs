@@ -7,7 +7,9 @@ use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
-use crate::common::{Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, stream_goldens, streaming, targets, with_ledger};
+use crate::common::{
+    Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, stream_goldens, streaming, targets, verbatim, with_ledger,
+};
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
 fn logs() -> Vec<Log> {
@@ -239,6 +241,14 @@ fn that_are_cut_apart_give_the_same() {
             let mut options = with_ledger(Options::new(from, to));
             options.follow = true;
             let whole = convert(&options, &heap);
+            if to.dialect != Dialect::Agentglot {
+                wrongs.check();
+                let (stored, direct) = (convert(&verbatim(from, events()), &heap).out, convert(&verbatim(from, to), &heap).out);
+                let back = convert(&verbatim(events(), to), &stored).out;
+                if back != direct {
+                    wrongs.add(format!("stored {from} -> {to}"), format!("seed {seed}: {}", parting(&direct, &back)));
+                }
+            }
             for &at in &places {
                 wrongs.check();
                 let head = all[..at].concat();
