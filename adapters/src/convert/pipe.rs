@@ -271,6 +271,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
                 None => {}
             }
             self.sessions.read(&event.kind);
+        } else if self.sessions.begins_unnamed(self.assembler.is_in_turn()) {
+            self.told.another = Some(String::new());
+            return;
         } else if matches!(event.kind, Kind::Fatal(_)) {
             self.sessions.read(&event.kind);
         }

@@ -19,7 +19,8 @@ pub(crate) struct Sessions {
     interrupted: VecDeque<String>,
     /// What comes next decides what another id means.
     next: Next,
-    /// What the header said of the session behind it.
+    /// No line has named a session since a header stood there, and what that said of where the session begins.
+    headed: bool,
     at: Option<u64>,
     /// The process that speaks, where it says so.
     process: String,
@@ -111,6 +112,7 @@ impl Sessions {
     /// A line of this kind has been read.
     #[inline]
     pub(crate) fn read(&mut self, kind: &Kind<'_>) {
+        self.headed = false;
         self.next = match kind {
             Kind::Notice(notice) => return self.notice(notice.topic),
             // The program is over, and its turn with it.
@@ -128,7 +130,14 @@ impl Sessions {
     /// What follows is another session's, which began `at` this byte of its log.
     pub(crate) const fn header(&mut self, at: Option<u64>) {
         self.next = Next::Another;
+        self.headed = true;
         self.at = at;
+    }
+
+    /// Whether a line that names no session begins another one, for it is the first behind a header.
+    #[inline]
+    pub(super) const fn begins_unnamed(&self, in_turn: bool) -> bool {
+        self.headed && !in_turn && !self.is_unnamed()
     }
 
     /// Where in its log the session began that is to begin now, if its header told.
@@ -186,6 +195,7 @@ impl Sessions {
             self.interrupted.push_front(before);
         }
         self.next = Next::Open;
+        self.headed = false;
         self.process.clear();
     }
 }

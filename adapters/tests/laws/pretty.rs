@@ -63,11 +63,13 @@ fn squeezed(out: &[u8]) -> String {
     String::from_utf8_lossy(out).replace(' ', "")
 }
 
-/// The same without ids: those that are made up of later sessions are counted from where these stand in the log.
+/// The same without ids and the places in the log from which those are counted that are made up of later sessions.
 fn without_ids(out: &[u8]) -> String {
-    let is_id = |word: &&str| word.len() >= 20 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_id = |word: &str| word.len() >= 20 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let squeezed = squeezed(out);
-    squeezed.split(['"', '_']).filter(|word| !is_id(word)).collect()
+    let words: Vec<&str> = squeezed.split(['"', '_']).collect();
+    let stays = |n: &usize| !is_id(words[*n]) && (*n == 0 || words[n - 1] != "at");
+    (0..words.len()).filter(stays).map(|n| words[n]).collect()
 }
 
 /// People keep the lines of a log in one array, whatever wrote them.

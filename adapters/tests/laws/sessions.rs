@@ -241,7 +241,7 @@ fn that_are_cut_apart_give_the_same() {
             let mut options = with_ledger(Options::new(from, to));
             options.follow = true;
             let whole = convert(&options, &heap);
-            if to.dialect != Dialect::Agentglot {
+            if to.dialect != Dialect::Agentglot && to != from {
                 wrongs.check();
                 let (stored, direct) = (convert(&verbatim(from, events()), &heap).out, convert(&verbatim(from, to), &heap).out);
                 let back = convert(&verbatim(events(), to), &stored).out;
