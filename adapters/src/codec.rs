@@ -456,11 +456,6 @@ pub trait Encode {
         let _ = out;
     }
 
-    /// A session may come back in the middle of a log, and no two ids that are made up for it may be the same: their numbers begin here.
-    fn counts_from(&mut self, first: u64) {
-        let _ = first;
-    }
-
     /// It is this time, in milliseconds since 1970: in a session that lives, what no event says when it happened happens now.
     fn now(&mut self, millis: i64) {
         let _ = millis;
@@ -492,9 +487,27 @@ pub struct Style {
     pub agent: bool,
     /// `json` as an array of all messages instead of the outcome alone (Claude's `--verbose`).
     pub verbose: bool,
+    /// At which byte of its log the session begins: ids that are made up for it are counted from there ([`crate::ids`]).
+    pub at: u64,
 }
 
 impl Style {
+    /// The snapshots of a session that begins its log, without anything that has to be asked for.
+    pub const fn new(mode: Mode, source: Dialect) -> Self {
+        Self {
+            mode,
+            source,
+            source_mode: source.modes()[0],
+            partial: false,
+            native_tools: false,
+            old_text: false,
+            hides_thoughts: false,
+            agent: false,
+            verbose: false,
+            at: 0,
+        }
+    }
+
     /// What the events come from: one of the modes that have words of their own, or the dialect's others, of which one is as good as
     /// another here.
     pub fn source_format(&self) -> Format {

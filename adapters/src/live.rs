@@ -173,6 +173,7 @@ impl Speaker {
             hides_thoughts: manner.hides_thoughts,
             agent: manner.agent,
             verbose: manner.verbose,
+            at: 0,
         };
         let encoder = Encoder::new(manner.to.dialect, style);
         let (from, to) = (manner.from, manner.to.dialect);

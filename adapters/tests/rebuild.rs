@@ -98,15 +98,10 @@ struct Count {
 /// rebuilt from.
 fn rebuild(log: &Log, count: &mut Count) {
     let style = Style {
-        mode: log.format.mode,
-        source: log.format.dialect,
         source_mode: log.format.mode,
         partial: true,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
         verbose: true,
+        ..Style::new(log.format.mode, log.format.dialect)
     };
     let mut decoder = Decoder::new(log.format);
     let mut encoder = Encoder::new(log.format.dialect, style);

@@ -105,7 +105,7 @@ impl Encoder {
             return;
         }
         if self.session.is_empty() {
-            self.session = ids::uuid("", 0);
+            self.session = ids::uuid("", self.style.at);
             out.invented("/result/sessionId", "the source names no session");
         }
         out.invented("/params", "the host's part of the conversation, which the source does not have");

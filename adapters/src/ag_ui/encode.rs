@@ -69,8 +69,8 @@ impl Encoder {
         Self {
             style,
             session: String::new(),
-            runs: 0,
-            messages: 0,
+            runs: style.at,
+            messages: style.at,
             run: None,
             facts: Vec::new(),
             unsaid: false,
@@ -133,7 +133,7 @@ impl Encoder {
         }
         self.failed = false;
         if self.session.is_empty() {
-            self.session = ids::uuid("", 0);
+            self.session = ids::uuid("", self.style.at);
             out.invented("/threadId", "the source names no session");
         }
         let id = match turn.filter(|turn| !turn.is_empty()) {
@@ -241,11 +241,6 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.runs = first;
-        self.messages = first;
-    }
-
     fn want(&self) -> Want {
         Want::DELTAS.with_subagents().with_whole_rounds()
     }

@@ -18,7 +18,7 @@ impl Encoder {
     pub fn new(style: Style) -> Self {
         Self {
             source: style.source_format(),
-            at: 0,
+            at: style.at,
             begun: false,
         }
     }
@@ -43,10 +43,6 @@ impl Encoder {
 impl Encode for Encoder {
     fn want(&self) -> Want {
         Want::AS_IS
-    }
-
-    fn counts_from(&mut self, first: u64) {
-        self.at = first;
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

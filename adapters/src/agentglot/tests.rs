@@ -24,15 +24,8 @@ impl<'a> Sink<'a> for Again<'_> {
 
 fn again(log: &str) -> String {
     let style = Style {
-        mode: Dialect::Agentglot.modes()[0],
-        source: Dialect::Agentglot,
-        source_mode: Dialect::Agentglot.modes()[0],
         partial: true,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(Dialect::Agentglot.modes()[0], Dialect::Agentglot)
     };
     let mut out = Out::default();
     let arena = Bump::new();

@@ -23,15 +23,8 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
         }
     }
     let style = Style {
-        mode: Dialect::Agentglot.modes()[0],
-        source: Dialect::Agentglot,
-        source_mode: Dialect::Agentglot.modes()[0],
         partial: true,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(Dialect::Agentglot.modes()[0], Dialect::Agentglot)
     };
     let mut encoder = Encoder::new(Dialect::Agentglot, style);
     let mut assembler = Assembler::new(source.into(), want, duties);

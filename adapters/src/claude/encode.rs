@@ -62,7 +62,7 @@ impl Encoder {
             answer: Answer::of_last_turn(style.mode.layout == Layout::Document),
             style,
             session: String::new(),
-            ids: Uuids::default(),
+            ids: Uuids::new("", style.at + 1),
             last_id: String::new(),
             array: false,
             facts: Facts::default(),
@@ -229,10 +229,6 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.ids = Uuids::new("", first + 1);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

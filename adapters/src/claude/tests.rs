@@ -8,15 +8,9 @@ use crate::event::{Event, Field, Input, Sink};
 use crate::json::{Error, Out, Raw};
 
 pub(super) const STYLE: Style = Style {
-    mode: Mode::STREAM_JSON,
-    source: Dialect::Claude,
-    source_mode: Mode::STREAM_JSON,
     partial: true,
     native_tools: true,
-    old_text: false,
-    hides_thoughts: false,
-    agent: false,
-    verbose: false,
+    ..Style::new(Mode::STREAM_JSON, Dialect::Claude)
 };
 
 /// Encodes what a decoder says as soon as it says it.

@@ -116,7 +116,7 @@ impl Encoder {
             return;
         }
         if self.thread.is_empty() {
-            self.thread = ids::uuid("", 0);
+            self.thread = ids::uuid("", self.style.at);
             out.invented("/thread_id", "the source names no session");
         }
         out.lit("{\"type\":\"thread.started\",\"thread_id\":\"");

@@ -95,8 +95,7 @@ enum Begin {
 impl Core {
     /// At the beginning of a log.
     pub(super) fn new(options: Options) -> Self {
-        let mut encoder = Encoder::new(options.to.dialect, style(&options, options.from));
-        encoder.counts_from(options.at);
+        let encoder = Encoder::new(options.to.dialect, style(&options, options.from, options.at));
         Self::with(options, encoder)
     }
 
@@ -224,7 +223,7 @@ impl Core {
     fn next_session<'a>(
         &mut self,
         (begin, own): (Begin, bool),
-        first: u64,
+        at: u64,
         text: &'a str,
         decoder: &mut Decoder,
         arena: &'a Bump,
@@ -262,7 +261,7 @@ impl Core {
         self.line = line;
         match begin {
             Begin::Session(id) => {
-                self.pipe("", arena).next_session(&id, first, in_turn);
+                self.pipe("", arena).next_session(&id, at, in_turn);
                 decoder.next_session(&id);
             }
             Begin::Dialect(found) => {
@@ -272,7 +271,7 @@ impl Core {
                 self.source = found.format;
                 *decoder = Decoder::new(self.source);
                 self.sessions = Sessions::default();
-                self.pipe("", arena).next_session("", first, false);
+                self.pipe("", arena).next_session("", at, false);
                 self.followed.push(Followed {
                     line,
                     format: found.format,
@@ -371,8 +370,8 @@ impl Core {
                 trace.take_findings();
             }
             self.bind(told.before, told.ends);
-            let first = self.sessions.take_at().unwrap_or(self.options.at + read);
-            (used, told) = self.next_session((begin, told.own), first, text, decoder, arena);
+            let begins_at = self.sessions.take_at().unwrap_or(self.options.at + read);
+            (used, told) = self.next_session((begin, told.own), begins_at, text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {
             self.damage(at, None, follow::why(found, self.options.from));

@@ -130,22 +130,21 @@ impl Pipe<'_, '_> {
         }
     }
 
-    fn begin_session(&mut self, first_id: u64, prompts_used: usize) {
+    fn begin_session(&mut self, at: u64, prompts_used: usize) {
         if !self.collects {
-            *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
-            self.down.encoder.counts_from(first_id);
+            *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source, at));
         }
         let fresh = assembler(self.options, *self.source, self.down.encoder, prompts_used);
         self.assembler.begin_anew(fresh);
     }
 
     /// Begins the session `id`; the one before has ended.
-    pub(super) fn next_session(&mut self, id: &str, first_id: u64, in_turn: bool) {
+    pub(super) fn next_session(&mut self, id: &str, at: u64, in_turn: bool) {
         if let Some(ledger) = self.ledger.as_deref_mut() {
             ledger.close();
         }
         let used = self.assembler.prompts_used();
-        self.begin_session(first_id, used);
+        self.begin_session(at, used);
         self.sessions.begin(id, in_turn);
     }
 
@@ -216,8 +215,8 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         *self.source = format;
         self.sessions.header(at);
         if *self.fresh {
-            let first = self.sessions.take_at().unwrap_or(self.options.at);
-            self.begin_session(first, self.assembler.prompts_used());
+            let at = self.sessions.take_at().unwrap_or(self.options.at);
+            self.begin_session(at, self.assembler.prompts_used());
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn by_heart(options: &Options, identity: bool) -> bool {
     !identity && options.to.mode.layout != Layout::Document && options.ledger.is_none() && !options.strict && !options.validate
 }
 
-pub(super) fn style(options: &Options, source: Format) -> Style {
+pub(super) fn style(options: &Options, source: Format, at: u64) -> Style {
     // Lines that were read are not written again as they were where they are to say something else.
     let anew = options.anew.is_some() && source.dialect == options.to.dialect;
     Style {
@@ -43,6 +43,7 @@ pub(super) fn style(options: &Options, source: Format) -> Style {
         hides_thoughts: false,
         agent: false,
         verbose: options.verbose,
+        at,
     }
 }
 

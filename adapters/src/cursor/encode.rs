@@ -69,7 +69,7 @@ impl Encoder {
             time: None,
             now: None,
             clock: Clock::default(),
-            turns: 0,
+            turns: style.at,
             total: Usage::default(),
         }
     }
@@ -82,7 +82,7 @@ impl Encoder {
     /// Makes sure that there is a session's id to write.
     pub(super) fn need_session(&mut self, out: &Out) {
         if self.session.is_empty() {
-            self.set_session(&ids::uuid("", 0));
+            self.set_session(&ids::uuid("", self.style.at));
             out.invented("/session_id", "the source names no session");
         }
     }
@@ -207,10 +207,6 @@ const fn kind_of(time: Time<'_>) -> Time<'static> {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.turns = first;
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

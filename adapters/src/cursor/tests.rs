@@ -16,15 +16,9 @@ const SESSION: &str = r#""session_id":"S""#;
 
 fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
     Style {
-        mode,
-        source,
-        source_mode: source.modes()[0],
         partial,
         native_tools: true,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(mode, source)
     }
 }
 

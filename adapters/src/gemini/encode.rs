@@ -77,7 +77,7 @@ impl Encoder {
     /// Makes sure that there is a session's id to write.
     pub(super) fn need_session(&mut self, out: &Out) {
         if self.session.is_empty() {
-            self.session = ids::uuid("", 0);
+            self.session = ids::uuid("", self.style.at);
             out.invented("/session_id", "the source names no session");
         }
     }

@@ -27,7 +27,6 @@ pub struct Encoder {
     pub(super) time: Option<i64>,
     /// How many ids were made, and what is counted from.
     pub(super) ids: u64,
-    pub(super) first_id: u64,
     pub(super) turn: Turn,
     /// In text: the turn has said something.
     pub(super) printed: bool,
@@ -45,7 +44,6 @@ impl Encoder {
             message: String::new(),
             time: None,
             ids: 0,
-            first_id: 0,
             turn: Turn::default(),
             printed: false,
         }
@@ -84,10 +82,6 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.first_id = first;
-    }
-
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
             Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),

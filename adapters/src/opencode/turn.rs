@@ -95,7 +95,7 @@ impl Encoder {
         self.ids += 1;
         let time = u64::try_from(self.time.unwrap_or(0)).unwrap_or(0);
         let order = time.wrapping_mul(0x1000).wrapping_add(self.ids) & 0xffff_ffff_ffff;
-        let random = ids::hash(&format!("{}{}", self.session, self.first_id + self.ids)) & 0xff_ffff_ffff_ffff;
+        let random = ids::hash(&format!("{}{}", self.session, self.style.at + self.ids)) & 0xff_ffff_ffff_ffff;
         format!("{prefix}_{order:012x}{random:014x}")
     }
 

@@ -77,7 +77,7 @@ impl Encoder {
             agent: style.agent,
             partial: style.partial && style.mode.layout == Layout::Lines,
             writer: Blocks(Writer { words: &WORDS, own }),
-            pen: Pen::new(style.mode.layout == Layout::Document, own),
+            pen: Pen::new(style.mode.layout == Layout::Document, own, style.at),
             facts: Facts::default(),
             turn: Turn::default(),
             spent: Spent::default(),
@@ -243,10 +243,6 @@ impl Core {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.core.pen.counts_from(first);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

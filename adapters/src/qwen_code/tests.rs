@@ -13,15 +13,8 @@ use crate::json::{Error, Out};
 /// How this dialect is written in a test.
 fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
     Style {
-        mode,
-        source,
-        source_mode: source.modes()[0],
         partial,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(mode, source)
     }
 }
 

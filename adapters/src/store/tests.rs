@@ -25,15 +25,8 @@ impl<'a> Sink<'a> for Through<'_> {
 
 fn rebuilt(format: Format, log: &str) {
     let style = Style {
-        mode: format.mode,
-        source: format.dialect,
         source_mode: format.mode,
-        partial: false,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(format.mode, format.dialect)
     };
     let (mut decoder, mut encoder) = (Decoder::new(format), Encoder::new(format.dialect, style));
     let whole = [log.trim()];

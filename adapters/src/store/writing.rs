@@ -31,9 +31,12 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// See [`crate::codec::Encode::counts_from`].
-    pub(crate) fn counts_from(&mut self, first: u64) {
-        self.ids = Uuids::new("", first + 1);
+    /// Of a session that begins at this byte of its log.
+    pub(crate) fn new(at: u64) -> Self {
+        Self {
+            ids: Uuids::new("", at + 1),
+            ..Self::default()
+        }
     }
 
     /// An event of this origin comes: of another session, perhaps.

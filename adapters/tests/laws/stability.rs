@@ -106,15 +106,9 @@ impl<'a> Sink<'a> for Both<'_> {
 /// Decodes each line and encodes it twice, without copying raw lines: in its own dialect, and as canonical events.
 fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let style = |format: Format| Style {
-        mode: format.mode,
-        source: format.dialect,
         source_mode: format.mode,
         partial: true,
-        native_tools: false,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(format.mode, format.dialect)
     };
     let own_style = style(format);
     let (mut own, mut own_out) = (Encoder::new(format.dialect, own_style), Out::default());

@@ -44,7 +44,7 @@ impl Encoder {
                 words: &KEPT,
                 own: style.is_own(Dialect::Claude),
             },
-            kept: Writing::default(),
+            kept: Writing::new(style.at),
             from_stream: style.source == Dialect::Claude,
             mode: Fact::default(),
             round: None,
@@ -318,10 +318,6 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.kept.counts_from(first);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

@@ -48,23 +48,18 @@ impl Encoder {
             facts: Unsaid::default(),
             // Threads of ours are announced when they are opened.
             started: style.agent,
-            turns: 0,
+            turns: style.at,
             turn: Turn::default(),
             late: Waiting::default(),
             total: None,
             asked: 0,
-            items: 0,
+            items: style.at,
             now: None,
         }
     }
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.turns = first;
-        self.items = first;
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

@@ -90,7 +90,7 @@ impl Encoder {
             return;
         }
         if self.thread.is_empty() {
-            self.thread = ids::uuid("", 0);
+            self.thread = ids::uuid("", self.style.at);
             out.invented("/params/threadId", "the source names no session");
         }
         out.used(event.origin.session.map_or("", Str::as_escaped));

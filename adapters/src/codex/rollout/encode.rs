@@ -27,7 +27,7 @@ impl Encoder {
         Self {
             own: style.is_own(Dialect::Codex),
             style,
-            kept: Writing::default(),
+            kept: Writing::new(style.at),
             begun: None,
             turn: Turn::default(),
             total: None,
@@ -36,10 +36,6 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.kept.counts_from(first);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

@@ -67,7 +67,7 @@ impl Encoder {
     pub fn new(style: Style) -> Self {
         Self {
             own: style.is_own(Dialect::Gemini),
-            kept: Writing::default(),
+            kept: Writing::new(style.at),
             session: None,
             round: Round::default(),
             asked: Vec::new(),
@@ -472,10 +472,6 @@ fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.kept.counts_from(first);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

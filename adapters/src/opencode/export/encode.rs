@@ -78,7 +78,7 @@ impl Encoder {
         Self {
             run: Run::of_export(style),
             own: style.is_own(Dialect::Opencode),
-            kept: Writing::default(),
+            kept: Writing::new(style.at),
             info: Vec::new(),
             rest: Vec::new(),
             messages: Vec::new(),
@@ -341,11 +341,6 @@ fn member(field: &Field<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.kept.counts_from(first);
-        self.run.counts_from(first);
-    }
-
     fn want(&self) -> Want {
         Want::SNAPSHOTS.with_whole_rounds()
     }

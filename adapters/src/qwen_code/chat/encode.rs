@@ -37,7 +37,7 @@ impl Encoder {
     pub fn new(style: Style) -> Self {
         Self {
             own: style.is_own(Dialect::QwenCode),
-            kept: Writing::default(),
+            kept: Writing::new(style.at),
             round: Round::default(),
         }
     }
@@ -340,10 +340,6 @@ fn own_fields(fields: Fields<'_>, place: At<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
-    fn counts_from(&mut self, first: u64) {
-        self.kept.counts_from(first);
-    }
-
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

@@ -28,25 +28,19 @@ pub(super) struct Pen {
 }
 
 impl Pen {
-    pub(super) fn new(array: bool, own: bool) -> Self {
+    pub(super) fn new(array: bool, own: bool, at: u64) -> Self {
         Self {
             array,
             begun: false,
             own,
             session: String::new(),
             main: Vec::new(),
-            ids: Uuids::new("", 0),
-            made: 0,
+            ids: Uuids::new("", at),
+            made: at,
             last: String::new(),
             message: String::new(),
             result: String::new(),
         }
-    }
-
-    /// See [`crate::codec::Encode::counts_from`].
-    pub(super) fn counts_from(&mut self, first: u64) {
-        self.made = first;
-        self.ids = Uuids::new("", first);
     }
 
     /// Whether one array is written instead of lines.

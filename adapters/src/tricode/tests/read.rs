@@ -30,17 +30,7 @@ fn logs() -> Vec<(PathBuf, String)> {
     logs
 }
 
-const STYLE: Style = Style {
-    mode: Dialect::Tricode.modes()[0],
-    source: Dialect::Tricode,
-    source_mode: Dialect::Tricode.modes()[0],
-    partial: false,
-    native_tools: false,
-    old_text: false,
-    hides_thoughts: false,
-    agent: false,
-    verbose: false,
-};
+const STYLE: Style = Style::new(Dialect::Tricode.modes()[0], Dialect::Tricode);
 
 /// What a decoder says, in short.
 #[derive(Default)]

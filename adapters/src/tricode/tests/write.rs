@@ -15,15 +15,8 @@ const S: fn(&'static str) -> Str<'static> = Str::trusted;
 
 fn style(native_tools: bool) -> Style {
     Style {
-        mode: Dialect::Tricode.modes()[0],
-        source: Dialect::Claude,
-        source_mode: Dialect::Claude.modes()[0],
-        partial: false,
         native_tools,
-        old_text: false,
-        hides_thoughts: false,
-        agent: false,
-        verbose: false,
+        ..Style::new(Dialect::Tricode.modes()[0], Dialect::Claude)
     }
 }
 
