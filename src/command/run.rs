@@ -326,12 +326,21 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             let warn = |error| Console::plain().say(&format!("{}: nothing is recorded: {error}", dir.display()));
             Recorder::start(dir, &about).map_err(warn).ok()
         });
+        // What the host has said before the signal is read: a prompt in it gets its outcome.
+        let heard = tokio::time::Instant::now() + PATIENCE_FOR_UNREAD;
         let stop = async || match early {
-            Some(number) => number,
+            Some(number) => {
+                if launch.has_stdin_protocol() {
+                    tokio::time::sleep_until(heard).await;
+                }
+                number
+            }
             None => stop().await,
         };
         begun.set(true);
         let code = drive(&mut talk, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
+        // A host that had closed its end may have ended it first.
+        let code = early.map_or(code, |number| u8::try_from(128 + number).unwrap_or(1));
         if let Some(words) = talk.last_words() {
             Console::plain().lines(&format!("{words}\n"));
         }
@@ -388,6 +397,9 @@ fn stdout() -> Result<live::Output, Failure> {
 
 /// How long the file of the last message, if it is a pipe, may wait for whoever reads it.
 const PATIENCE_FOR_READERS: Duration = Duration::from_secs(5);
+
+/// How long what a host has said may take to be read when a signal has ended the session before it began.
+const PATIENCE_FOR_UNREAD: Duration = Duration::from_millis(50);
 
 /// How long the end of a session waits for what others left behind to be taken away.
 const PATIENCE_FOR_LEFTOVERS: Duration = Duration::from_secs(1);

@@ -325,6 +325,38 @@ fn a_signal_before_anybody_answers_ends_with_an_outcome() {
     }
 }
 
+/// A host that talks has said its prompt by then, and perhaps that it will say nothing more.
+#[test]
+fn a_signal_before_anybody_answers_ends_a_prompt_of_standard_input_too() {
+    let never_answers = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", never_answers.local_addr().unwrap());
+    let hello = json!({"type": "control_request", "request_id": "hello", "request": {"subtype": "initialize"}});
+    let prompt = json!({"type": "user", "message": {"role": "user", "content": "go"}, "parent_tool_use_id": null, "session_id": ""});
+    for (dialect, args) in [("claude", &["-p", "--verbose"][..]), ("qwen-code", &[])] {
+        for (closes, prompts) in [(false, true), (true, true), (true, false)] {
+            let play = Play::script(vec![done()]);
+            let lines = ["--input-format", "stream-json", "--output-format", "stream-json"];
+            let mut command = play.command(dialect, &[args, &lines].concat());
+            command.env("OPENAI_BASE_URL", &address).env_remove("OPENAI_MODEL");
+            let mut host = Host::new(command);
+            let mut stdin = host.take_stdin();
+            let said = if prompts { format!("{hello}\n{prompt}\n") } else { String::new() };
+            std::io::Write::write_all(&mut stdin, said.as_bytes()).unwrap();
+            let stdin = (!closes).then_some(stdin);
+            let _asks = never_answers.accept().unwrap();
+            let begun = Instant::now();
+            host.signal(Signal::TERM);
+            let end = host.end();
+            drop(stdin);
+            let what = format!("{dialect}, {closes} {prompts}: {end:#?}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{what}");
+            assert_eq!(end.code(), 143, "{what}");
+            assert_eq!(end.results().len(), usize::from(prompts), "{what}");
+            play.nothing_is_left(None);
+        }
+    }
+}
+
 /// What of ours lies in a folder.
 fn ours(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
