@@ -90,6 +90,8 @@ pub(super) enum Step {
 impl Calls {
     /// So many calls that have not ended are remembered when their turn is over.
     const PAST: usize = 64;
+    /// So many calls are remembered in a turn.
+    const MOST: usize = 1024;
 
     pub(super) fn clear(&mut self) {
         self.all.clear();
@@ -100,6 +102,23 @@ impl Calls {
         self.all.retain(|call| !call.ended);
         self.all.drain(..self.all.len().saturating_sub(Self::PAST));
         self.all.iter_mut().for_each(|call| call.past = true);
+    }
+
+    fn is_full(&self) -> bool {
+        self.all.len() >= Self::MOST
+    }
+
+    /// Forgets old calls: those that have ended, else whichever they are.
+    fn make_room(&mut self) {
+        let half = Self::MOST / 2;
+        let mut at = 0;
+        self.all.retain(|call| {
+            at += 1;
+            at > half || !call.ended
+        });
+        if self.is_full() {
+            self.all.drain(..half);
+        }
     }
 
     fn find(&self, id: Str<'_>) -> Option<usize> {
@@ -160,6 +179,9 @@ impl Calls {
     /// A message speaks of a call: keeps what it says.
     pub(super) fn hear(&mut self, id: Str<'_>, said: &Members<'_>) -> Step {
         let at = self.find(id).unwrap_or_else(|| {
+            if self.is_full() {
+                self.make_room();
+            }
             self.all.push(Call {
                 id: id.as_escaped().to_owned(),
                 ..Call::default()
@@ -474,6 +496,13 @@ impl Decoder {
     pub(super) fn tell_calls<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for at in 0..self.calls.all.len() {
             self.tell_untold(at, cx, sink);
+        }
+    }
+
+    /// A call is spoken of: if others have to be forgotten for it, they are told before.
+    pub(super) fn tell_before<'a>(&mut self, id: Str<'_>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if self.calls.is_full() && !self.calls.knows(id) {
+            self.tell_calls(cx, sink);
         }
     }
 

@@ -464,6 +464,7 @@ impl Decoder {
             id.as_escaped().clone_into(&mut question.call);
             let before = self.calls.known(id);
             self.begin_call(id, origin, sink);
+            self.tell_before(id, &cx, sink);
             self.calls.hear(id, &call);
             self.tell_call(id, Some(&call), &[], origin, &cx, sink);
             permission = self.calls.told(id, &call, &cx);

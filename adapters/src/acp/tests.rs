@@ -409,3 +409,29 @@ fn a_diff_goes_over_as_arguments_behind_a_call_that_waits() {
         assert!(!lines.any(|line| line.contains("content\"") || line.contains("Text\"")), "{to}\n{ledger}");
     }
 }
+
+/// A turn may have any number of calls, and those that nobody ends are not all remembered; each is told.
+#[test]
+fn calls_of_a_long_turn_are_told_and_forgotten() {
+    let call = |at: usize| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"tool_call","toolCallId":"c{at}","title":"ls","status":"pending"}}}}}}"#
+        )
+    };
+    let ends = |at: usize| call(at).replace("\"tool_call\"", "\"tool_call_update\"").replace("pending", "completed");
+    let mut log = vec![PROMPT.to_owned()];
+    log.extend((0..3000).map(call));
+    log.extend([ends(2999), ends(0)]);
+    let found = events(&log.join("\n"));
+    assert_eq!(has(&found, &["\"type\":\"call\"", "\"c1500\""]), 1);
+    assert_eq!(has(&found, &["\"type\":\"call\"", "\"c2999\""]), 1);
+    // Nobody knows any more that it began.
+    assert_eq!(has(&found, &["\"type\":\"call\"", "\"c0\""]), 2);
+    // One that has not ended is remembered longer than those that have.
+    let mut log = vec![PROMPT.to_owned(), call(0)];
+    log.extend((1..3000).flat_map(|at| [call(at), ends(at)]));
+    log.push(ends(0));
+    let found = events(&log.join("\n"));
+    assert_eq!(has(&found, &["\"type\":\"call\"", "\"c0\""]), 1);
+    assert_eq!(has(&found, &["\"event\":\"tool_result\""]), 3000);
+}

@@ -288,6 +288,7 @@ impl Decoder {
         if word.is("tool_call") {
             self.calls.call(id);
         }
+        self.tell_before(id, &cx, sink);
         let before = self.calls.known(id);
         match self.calls.hear(id, &news.update) {
             Step::Known => {

@@ -68,6 +68,49 @@ const DYNAMIC: &str = "dynamicToolCall";
 /// More calls than this are not remembered to have started, nor are threads of agents.
 const MOST_OPEN: usize = 1024;
 
+/// So many calls are remembered to have started when their turn is over: they may end in the background.
+const MOST_PAST: usize = 64;
+
+/// Calls without a result, in the order in which they started.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls(Vec<OpenCall>);
+
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    pub(super) id: String,
+    /// A fingerprint of what it asks for.
+    pub(super) print: u64,
+    /// That itself where an approval does not say it again.
+    pub(super) input: String,
+}
+
+impl OpenCalls {
+    pub(super) fn all(&self) -> impl Iterator<Item = &OpenCall> {
+        self.0.iter()
+    }
+
+    pub(super) fn get(&self, id: Str<'_>) -> Option<&OpenCall> {
+        self.all().find(|call| call.id == id.as_escaped())
+    }
+
+    fn started(&mut self, call: OpenCall) {
+        if self.0.len() == MOST_OPEN {
+            self.0.remove(0);
+        }
+        self.0.push(call);
+    }
+
+    fn ended(&mut self, id: Str<'_>) {
+        self.0.retain(|call| call.id != id.as_escaped());
+    }
+
+    /// A turn is over. Nobody asks any more whether what it has begun may run.
+    pub(super) fn end_turn(&mut self) {
+        self.0.drain(..self.0.len().saturating_sub(MOST_PAST));
+        self.0.iter_mut().for_each(|call| call.input = String::new());
+    }
+}
+
 impl Decoder {
     /// A call or its result. Whether it is one.
     pub(super) fn tool<'a>(&mut self, kind: &str, item: &ItemMessage<'a>, whole: bool, sink: &mut dyn Sink<'a>) -> Result<bool, Error> {
@@ -85,7 +128,7 @@ impl Decoder {
             self.agents(item, whole);
         }
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
-        let opened = self.open.get(item.id.as_escaped()).map(|(print, _)| *print);
+        let opened = self.open.get(item.id).map(|call| call.print);
         // What is searched for may be known at the end only.
         let is_empty = kind == "webSearch" && item.parts.get("query").is_some_and(|query| query.as_str() == "\"\"");
         if !whole && (opened.is_some() || is_empty) {
@@ -94,15 +137,13 @@ impl Decoder {
         }
         item.took();
         if !whole {
-            if self.open.len() == MOST_OPEN {
-                self.open.pop_first();
-            }
-            let kept = if kind == "fileChange" {
+            let input = if kind == "fileChange" {
                 call.input.as_str().to_owned()
             } else {
                 String::new()
             };
-            self.open.insert(item.id.as_escaped().to_owned(), (print, kept));
+            let id = item.id.as_escaped().to_owned();
+            self.open.started(OpenCall { id, print, input });
             if let Some(begins) = item.parts.get("status").filter(|status| status.as_str() == "\"inProgress\"") {
                 cx.took(begins.as_str());
             }
@@ -110,7 +151,7 @@ impl Decoder {
             self.reply(message, call, true, sink);
             return Ok(true);
         }
-        self.open.remove(item.id.as_escaped());
+        self.open.ended(item.id);
         match opened {
             Some(before) if before == print => {
                 let asked = tool.map_or(&[("tool", ""), ("arguments", "")][..], |tool| tool.asks);

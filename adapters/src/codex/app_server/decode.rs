@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bumpalo::Bump;
 
+use super::calls::OpenCalls;
 use super::message::Message;
 use super::requests::{About, Ids, by_agent};
 use super::said::Round;
@@ -27,8 +28,7 @@ pub struct Decoder {
     /// Requests without an answer, of either side.
     pub(super) agent_asked: Ids,
     pub(super) host_asked: Ids,
-    /// Calls without a result: a fingerprint of what they ask for, and that itself where an approval does not say it again.
-    pub(super) open: BTreeMap<String, (u64, String)>,
+    pub(super) open: OpenCalls,
     pub(super) round: Round,
     /// Calls that the host has denied, and its words.
     pub(super) denied: BTreeMap<String, String>,
@@ -399,6 +399,7 @@ impl Decoder {
         self.in_turn = false;
         self.round = Round::default();
         self.denied.clear();
+        self.open.end_turn();
         let text = text.and_then(|item| item.get("text")).and_then(Raw::string);
         let structured = text.filter(|_| self.has_schema && kind == OutcomeKind::Success).and_then(|text| {
             let answer = message.cx.arena.alloc_str(&on_one_line(&text.unescape()));

@@ -100,12 +100,13 @@ impl Decoder {
         let call = of_server.map_or_else(|| message.text("itemId"), |(call, _)| call);
         let permission = tool.map(|tool| {
             let started = call
-                .and_then(|call| self.open.get(call.as_escaped()))
-                .filter(|(_, input)| !input.is_empty());
+                .and_then(|call| self.open.get(call))
+                .map(|call| &call.input)
+                .filter(|input| !input.is_empty());
             let input = match (message.params.get("command"), started) {
                 _ if let Some((_, input)) = of_server => Some(input),
                 (Some(command), _) if command.shape() == Some(Shape::String) => Some(object(&[("command", command)], cx)),
-                (_, Some((_, input))) => {
+                (_, Some(input)) => {
                     // The request names the item, which has said it.
                     let input = cx.arena.alloc_str(input);
                     cx.stands_for(input, call.map_or("", Str::as_escaped));
@@ -143,8 +144,8 @@ impl Decoder {
         let asked: Vec<_> = asked.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         let input = object(&asked, cx);
         let print = ids::fnv(input.as_str().as_bytes(), ids::FNV_SEED);
-        let call = self.open.iter().find(|(_, (known, _))| *known == print);
-        (call.map(|(id, _)| Str::trusted(cx.arena.alloc_str(id))), input)
+        let call = self.open.all().find(|call| call.print == print);
+        (call.map(|call| Str::trusted(cx.arena.alloc_str(&call.id))), input)
     }
 
     /// What the host asks, or tells.

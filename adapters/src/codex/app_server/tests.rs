@@ -91,6 +91,20 @@ fn an_item_that_nobody_completes_or_starts_is_one_call() {
     assert_eq!(converted(&stored, "agentglot", "codex:app-server"), completed);
 }
 
+/// Only the calls that started last are remembered to have done so when their turn is over: a result of another says its call again.
+#[test]
+fn calls_that_nobody_ends_are_forgotten_in_the_order_in_which_they_started() {
+    let of = |at: usize, word: &str, status: &str| command(word, status, "null").replace("\"id\":\"c\"", &format!("\"id\":\"{}\"", 1000 - at));
+    let mut log: Vec<String> = (0..100).map(|at| of(at, "started", "inProgress")).collect();
+    log.push(ENDS.to_owned());
+    let before = events(&(log.join("\n") + "\n")).matches("\"event\":\"reply\"").count();
+    for (at, again) in [(99, 0), (36, 0), (35, 1), (0, 1)] {
+        let log = [log.join("\n"), of(at, "completed", "completed"), ENDS.to_owned(), String::new()].join("\n");
+        let stored = events(&log);
+        assert_eq!(stored.matches("\"event\":\"reply\"").count(), before + again, "{at}");
+    }
+}
+
 #[test]
 fn a_line_that_is_cut_off_is_damage() {
     assert_eq!(damage(&ASKS[..60], "codex:app-server", "agentglot").len(), 1);
