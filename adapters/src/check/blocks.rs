@@ -257,7 +257,10 @@ impl Round {
             }
             if !told.is(block) {
                 let text = format!("the pieces of block {} say something else", told.index);
-                report.find(Rule::DeltasDiffer, line.place(said), text);
+                // A program may tidy arguments: Claude Code takes spaces from the ends of lines, and `cd` into its own folder from commands.
+                let tidied = matches!(block, Block::Call(call) if call.input.members().next().is_some());
+                let level = if tidied { Level::Warning } else { Rule::DeltasDiffer.level() };
+                report.find_as(Rule::DeltasDiffer, level, line.place(said), text);
             }
             if !told.open {
                 told.input = String::new();

@@ -35,6 +35,8 @@ pub(super) const SYSTEM: &[Word] = &[
     word("local_command_output", Topic::Other, "content"),
     word("memory_recall", Topic::Other, ""),
     word("mirror_error", Topic::Other, "error"),
+    word("model_consent_fallback", Topic::Other, "content"),
+    word("model_fallback", Topic::Other, "content"),
     word("model_refusal_fallback", Topic::Other, "content"),
     word("model_refusal_no_fallback", Topic::Other, "content"),
     word("notification", Topic::Other, "text"),

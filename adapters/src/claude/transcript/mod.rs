@@ -64,6 +64,7 @@ static KEPT: Vocabulary = Vocabulary {
 /// Types of lines that stand outside the chain, and are about the session.
 const ASIDE: &[&str] = &[
     "agent-name",
+    "agent-setting",
     "ai-title",
     "api-request",
     "api-request-blob",

@@ -443,6 +443,17 @@ fn topic(method: &str) -> Option<Topic> {
         | "thread/name/updated"
         | "thread/archived"
         | "thread/unarchived"
+        | "thread/deleted"
+        | "thread/reverted"
+        | "thread/readState/changed"
+        | "thread/queue/changed"
+        | "thread/section/changed"
+        | "thread/project/updated"
+        | "thread/attachment/updated"
+        | "thread/prediction/updated"
+        | "thread/environment/connected"
+        | "thread/environment/disconnected"
+        | "turn/moderationMetadata"
         | "thread/closed"
         | "thread/goal/updated"
         | "thread/goal/cleared"
@@ -474,7 +485,18 @@ fn topic(method: &str) -> Option<Topic> {
         | "command/exec/outputDelta"
         | "process/outputDelta"
         | "process/exited"
-        | "fs/changed" => Topic::Other,
+        | "fs/changed"
+        | "account/gatewayOAuth/changed"
+        | "autoApprovalReview/strictReviewRequired"
+        | "externalAgentConfig/import/progress"
+        | "externalAgentConfig/import/completed"
+        | "mcpServer/event/stream/notification"
+        | "model/safetyBuffering/updated"
+        | "modelProvider/authRecoveryStarted"
+        | "modelProvider/authRecoveryCompleted"
+        | "project/changed"
+        | "thread/search/partial"
+        | "windowsSandbox/setupCompleted" => Topic::Other,
         _ => return None,
     })
 }
