@@ -76,8 +76,12 @@ impl Assembler {
 
     /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
     pub(super) fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        // What a subagent does in the background belongs to the turn that goes on, if one does.
+        if origin.parent.is_some() {
+            return;
+        }
         self.turn.open = true;
-        if self.turn.prompted || origin.parent.is_some() {
+        if self.turn.prompted {
             return;
         }
         self.turn.prompted = true;
@@ -104,7 +108,7 @@ impl Assembler {
             self.turn.prompted = true;
             self.prompts_used += usize::from(self.prompts_used < self.duties.prompts.len());
         }
-        self.turn.open = true;
+        self.turn.open |= main;
         let (thread, mut desk) = self.at(event.origin.parent, down);
         thread.settle(event.origin, &mut desk);
         thread.end_round(event.origin, &mut desk);

@@ -64,6 +64,7 @@ pub static VENDOR: Vendor = Vendor {
         ids_name_rounds: true,
         arguments_at: "/message/content/0/input",
         pieces: Pieces::Replies,
+        results_outlive_turns: true,
         usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
         kept_at: &["compact_metadata", "preserved_messages", "uuids"],
         lists_denials: true,

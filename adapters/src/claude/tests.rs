@@ -300,3 +300,37 @@ fn a_transcript_says_why_a_reply_stopped() {
         }
     }
 }
+
+#[test]
+fn what_comes_of_a_call_in_the_background_is_told_when_later_turns_are_over() {
+    let reply = |parent: &str, id: &str, block: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"m","content":[{block}]}},"parent_tool_use_id":{parent},"session_id":"s"}}"#
+        )
+    };
+    let result = |parent: &str, call: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{call}","content":"done"}}]}},"parent_tool_use_id":{parent},"session_id":"s"}}"#
+        )
+    };
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"2.1.332","model":"m"}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"s"}"#;
+    let log = [
+        init.to_owned(),
+        reply("null", "m1", r#"{"type":"tool_use","id":"c1","name":"Agent","input":{"prompt":"look"}}"#),
+        result("null", "c1"),
+        reply(r#""c1""#, "m2", r#"{"type":"tool_use","id":"c2","name":"Bash","input":{"command":"ls"}}"#),
+        end.to_owned(),
+        init.to_owned(),
+        reply("null", "m3", r#"{"type":"text","text":"ok"}"#),
+        end.to_owned(),
+        result(r#""c1""#, "c2"),
+    ]
+    .join("\n");
+    let events = crate::testing::converted(&crate::testing::converted(&log, "claude", "qwen-code"), "qwen-code", "agentglot");
+    let of = |what: &str| events.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(of(r#""type":"call","id":"c2""#), 1, "{events}");
+    assert_eq!(of(r#""event":"tool_result""#), 2, "{events}");
+    // What a subagent says between turns is no turn.
+    assert_eq!(of(r#""event":"outcome""#), 2, "{events}");
+}
