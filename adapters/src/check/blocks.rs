@@ -258,8 +258,8 @@ impl Round {
             if !told.is(block) {
                 let text = format!("the pieces of block {} say something else", told.index);
                 // A program may tidy arguments: Claude Code takes spaces from the ends of lines, and `cd` into its own folder from commands.
-                let tidied = matches!(block, Block::Call(call) if call.input.members().next().is_some());
-                let level = if tidied { Level::Warning } else { Rule::DeltasDiffer.level() };
+                let is_tidied = matches!(block, Block::Call(call) if told.is_tidied(call.input));
+                let level = if is_tidied { Level::Warning } else { Rule::DeltasDiffer.level() };
                 report.find_as(Rule::DeltasDiffer, level, line.place(said), text);
             }
             if !told.open {
@@ -341,10 +341,25 @@ impl Told {
         }
         match Cursor::new(told).raw() {
             // The program may add what the tool's schema has defaults for: Claude Code's `replace_all`.
-            Ok(value) => value.same_value(whole) || value.members().next().is_some() && value.members().all(|(name, said)| holds(whole, name, said)),
+            Ok(value) => {
+                value.same_value(whole)
+                    || value.members().next().is_some() && value.members().all(|(name, said)| holds(whole, name, |is| is.same_value(said)))
+            }
             // That is told where the block stops.
             Err(_) => true,
         }
+    }
+
+    /// Whether the whole arguments are those of the pieces but for what was taken out of texts.
+    fn is_tidied(&self, whole: Raw<'_>) -> bool {
+        let is_shorter = |is: Raw<'_>, said: Raw<'_>| {
+            let mut said = said.as_str().bytes();
+            is.string().is_some() && is.as_str().bytes().all(|byte| said.any(|other| other == byte))
+        };
+        let tidies = |is: Raw<'_>, said: Raw<'_>| is.same_value(said) || is_shorter(is, said);
+        Cursor::new(self.input.trim())
+            .raw()
+            .is_ok_and(|told| told.members().next().is_some() && told.members().all(|(name, said)| holds(whole, name, |is| tidies(is, said))))
     }
 
     /// The pieces of a call's arguments are JSON when put together.
@@ -371,8 +386,8 @@ impl Told {
     }
 }
 
-/// Whether an object says this of a member.
-fn holds(object: Raw<'_>, name: Str<'_>, said: Raw<'_>) -> bool {
+/// Whether an object has a member of which this is so.
+fn holds(object: Raw<'_>, name: Str<'_>, is_so: impl Fn(Raw<'_>) -> bool) -> bool {
     let member = object.members().find(|(other, _)| other.unescape() == name.unescape());
-    member.is_some_and(|(_, value)| value.same_value(said))
+    member.is_some_and(|(_, value)| is_so(value))
 }
