@@ -124,6 +124,7 @@ impl Sessions {
     /// A notice of the session was read.
     #[inline]
     pub(crate) const fn notice(&mut self, topic: Topic) {
+        self.headed = false;
         self.next = if matches!(topic, Topic::Reset) { Next::Same } else { Next::Open };
     }
 
