@@ -341,10 +341,7 @@ impl Told {
         }
         match Cursor::new(told).raw() {
             // The program may add what the tool's schema has defaults for: Claude Code's `replace_all`.
-            Ok(value) => {
-                value.same_value(whole)
-                    || value.members().next().is_some() && value.members().all(|(name, said)| holds(whole, name, |is| is.same_value(said)))
-            }
+            Ok(value) => value.same_value(whole) || holds_all(whole, value, Raw::same_value),
             // That is told where the block stops.
             Err(_) => true,
         }
@@ -356,10 +353,8 @@ impl Told {
             let mut said = said.as_str().bytes();
             is.string().is_some() && is.as_str().bytes().all(|byte| said.any(|other| other == byte))
         };
-        let tidies = |is: Raw<'_>, said: Raw<'_>| is.same_value(said) || is_shorter(is, said);
-        Cursor::new(self.input.trim())
-            .raw()
-            .is_ok_and(|told| told.members().next().is_some() && told.members().all(|(name, said)| holds(whole, name, |is| tidies(is, said))))
+        let told = Cursor::new(self.input.trim()).raw();
+        told.is_ok_and(|told| holds_all(whole, told, |is, said| is.same_value(said) || is_shorter(is, said)))
     }
 
     /// The pieces of a call's arguments are JSON when put together.
@@ -386,8 +381,11 @@ impl Told {
     }
 }
 
-/// Whether an object has a member of which this is so.
-fn holds(object: Raw<'_>, name: Str<'_>, is_so: impl Fn(Raw<'_>) -> bool) -> bool {
-    let member = object.members().find(|(other, _)| other.unescape() == name.unescape());
-    member.is_some_and(|(_, value)| is_so(value))
+/// Whether an object has each member of another one, which has some, with a value that `is` what that says.
+fn holds_all<'a>(object: Raw<'a>, said: Raw<'a>, is: impl Fn(Raw<'a>, Raw<'a>) -> bool) -> bool {
+    let holds = |(name, said): (Str<'_>, Raw<'a>)| {
+        let member = object.members().find(|(other, _)| other.unescape() == name.unescape());
+        member.is_some_and(|(_, value)| is(value, said))
+    };
+    said.members().next().is_some() && said.members().all(holds)
 }

@@ -370,7 +370,7 @@ impl Core {
                 trace.take_findings();
             }
             self.bind(told.before, told.ends);
-            let begins_at = self.sessions.take_at().unwrap_or(self.options.at + read);
+            let begins_at = self.sessions.begins_at().unwrap_or(self.options.at + read);
             (used, told) = self.next_session((begin, told.own), begins_at, text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {

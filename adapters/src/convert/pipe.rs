@@ -215,7 +215,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         *self.source = format;
         self.sessions.header(at);
         if *self.fresh {
-            let at = self.sessions.take_at().unwrap_or(self.options.at);
+            let at = self.sessions.begins_at().unwrap_or(self.options.at);
             self.begin_session(at, self.assembler.prompts_used());
         }
     }

@@ -19,9 +19,6 @@ pub(crate) struct Sessions {
     interrupted: VecDeque<String>,
     /// What comes next decides what another id means.
     next: Next,
-    /// No line has named a session since a header stood there, and what that said of where the session begins.
-    headed: bool,
-    at: Option<u64>,
     /// The process that speaks, where it says so.
     process: String,
     /// Where the session is named first, for the ledger; and whether anything was written of it.
@@ -37,8 +34,10 @@ enum Next {
     Open,
     /// The same session: it said that it goes on under another id.
     Same,
-    /// Another session: a header stood before it.
+    /// Another session: the program of the one before is over.
     Another,
+    /// Another session: a header stood before it, which may say at which byte of its log it began.
+    Headed(Option<u64>),
 }
 
 /// What the id of a line means.
@@ -112,7 +111,6 @@ impl Sessions {
     /// A line of this kind has been read.
     #[inline]
     pub(crate) fn read(&mut self, kind: &Kind<'_>) {
-        self.headed = false;
         self.next = match kind {
             Kind::Notice(notice) => return self.notice(notice.topic),
             // The program is over, and its turn with it.
@@ -124,26 +122,26 @@ impl Sessions {
     /// A notice of the session was read.
     #[inline]
     pub(crate) const fn notice(&mut self, topic: Topic) {
-        self.headed = false;
         self.next = if matches!(topic, Topic::Reset) { Next::Same } else { Next::Open };
     }
 
     /// What follows is another session's, which began `at` this byte of its log.
     pub(crate) const fn header(&mut self, at: Option<u64>) {
-        self.next = Next::Another;
-        self.headed = true;
-        self.at = at;
+        self.next = Next::Headed(at);
     }
 
     /// Whether a line that names no session begins another one, for it is the first behind a header.
     #[inline]
     pub(super) const fn begins_unnamed(&self, in_turn: bool) -> bool {
-        self.headed && !in_turn && !self.is_unnamed()
+        matches!(self.next, Next::Headed(_)) && !in_turn && !self.is_unnamed()
     }
 
     /// Where in its log the session began that is to begin now, if its header told.
-    pub(super) const fn take_at(&mut self) -> Option<u64> {
-        self.at.take()
+    pub(super) const fn begins_at(&self) -> Option<u64> {
+        match self.next {
+            Next::Headed(at) => at,
+            _ => None,
+        }
     }
 
     /// A line of this kind names another session than the one before; `in_turn`: that one is in the middle of a turn.
@@ -156,7 +154,7 @@ impl Sessions {
         let goes_on = in_turn
             && match self.next {
                 Next::Same => true,
-                Next::Another => false,
+                Next::Another | Next::Headed(_) => false,
                 Next::Open => !self.interrupted.iter().any(|other| other == id) && !begins(kind),
             };
         if !goes_on {
@@ -196,7 +194,6 @@ impl Sessions {
             self.interrupted.push_front(before);
         }
         self.next = Next::Open;
-        self.headed = false;
         self.process.clear();
     }
 }
