@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::agent::{FREE, until};
 use crate::support::claude::{BASH, bash, called, closed, hello, serve};
-use crate::support::model::Answer;
+use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
 use crate::support::stage::{Host, request, user};
 
@@ -257,10 +258,7 @@ fn a_subagent_in_the_background_wakes_the_model_and_its_turn_is_served() {
 #[test]
 fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
     let slow = |asked: &crate::support::model::Asked, number: usize| match number {
-        _ if asked.system().contains("You are the worker.") => Answer::steps(vec![
-            crate::support::model::Step::Pause(800),
-            crate::support::model::Step::Text("Slow.".to_owned()),
-        ]),
+        _ if asked.system().contains("You are the worker.") => Answer::steps(vec![Step::Pause(800), Step::Text("Slow.".to_owned())]),
         0 => Answer::calls(&[agent("Look.", true)]),
         _ => Answer::text("Launched."),
     };
@@ -343,4 +341,42 @@ fn hooks_hear_of_all_calls_of_a_reply_together() {
         (1, vec![(&json!("call_0"), &json!("a")), (&json!("call_1"), &json!("b"))])
     );
     assert!(play.server.asked()[1].all().contains("Mind the gap."));
+}
+
+#[test]
+fn what_stands_before_a_call_is_told_while_its_arguments_are_on_their_way() {
+    let replies = || {
+        let (name, input) = bash("touch late");
+        let call = Step::Call("c1".to_owned(), name.to_owned(), input.to_string());
+        vec![
+            Answer::steps(vec![
+                Step::Text("I look.".to_owned()),
+                call,
+                Step::Pause(60_000),
+                Step::Text("late".to_owned()),
+            ]),
+            Answer::text("Well."),
+        ]
+    };
+    for partial in [&[][..], &["--include-partial-messages"]] {
+        let play = Play::script(replies());
+        let mut command = play.command("claude", &[FREE, partial].concat());
+        command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "90");
+        let mut host = Host::new(command);
+        host.say(&user("go"));
+        let text = until(&mut host, "text", |line| line["type"] == "assistant");
+        assert_eq!(text["message"]["content"], json!([{"type": "text", "text": "I look."}]), "{partial:?}");
+        host.say(&request("i1", r#"{"subtype":"interrupt"}"#));
+        assert_eq!(host.until("result")["is_error"], true, "{partial:?}");
+        host.say(&user("and now?"));
+        assert_eq!(host.until("result")["result"], "Well.", "{partial:?}");
+        host.close();
+        let end = host.end();
+        let told = end
+            .lines
+            .iter()
+            .filter(|line| line["type"] == "assistant" && line.to_string().contains("I look."));
+        assert_eq!(told.count(), 1, "{partial:?}: {end:#?}");
+        assert!(!play.path("late").exists());
+    }
 }

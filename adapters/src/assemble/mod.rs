@@ -38,6 +38,8 @@ pub struct Duties {
     pub repair: bool,
     /// Calls that a stopped turn leaves without a result get one: hosts wait for it.
     pub live: bool,
+    /// A block is whole when it stops: no snapshot follows that would say it again, perhaps otherwise.
+    pub whole_at_stop: bool,
     /// What is answered on the control channel is in another dialect's words.
     pub foreign: bool,
     /// What was stored goes back to where it comes from: an outcome that was made up for it stays away, if it is not to be repaired.
@@ -107,21 +109,24 @@ impl Down<'_, '_> {
 /// What the parts of the assembler share while an event is handled.
 struct Desk<'d, 'e, 'a> {
     want: Want,
-    watch: bool,
+    duties: &'d Duties,
     ids_name_rounds: bool,
     tokens_behind: bool,
-    tools: Option<&'d Translate>,
     calls: &'d mut Calls,
     /// A call that waited for its result, in the words that this allows.
     answered: Option<(ToolCall<'a>, ToolResult<'a>)>,
     down: &'d mut Down<'e, 'a>,
 }
 
-impl<'a> Desk<'_, '_, 'a> {
+impl<'d, 'a> Desk<'d, '_, 'a> {
+    const fn tools(&self) -> Option<&'d Translate> {
+        self.duties.tools.as_ref()
+    }
+
     #[inline(always)]
     fn emit(&mut self, event: &Event<'_>) {
         match event.kind {
-            _ if self.watch => {}
+            _ if self.duties.watch => {}
             Kind::Reply(reply) if self.want.keeps_quiet => self.without_thoughts(event, reply),
             _ => self.down.emit(event),
         }
@@ -173,7 +178,7 @@ impl<'a> Desk<'_, '_, 'a> {
     fn in_answer(&self, result: &ToolResult<'a>) -> Option<Answered<'a>> {
         let call = self.calls.get(self.calls.find_for_result(result.call)?, result.call, self.down.cx);
         let result = ToolResult { of: Some(call), ..*result };
-        Some(self.tools?.result(&call, &result, self.down.cx.arena))
+        Some(self.tools()?.result(&call, &result, self.down.cx.arena))
     }
 }
 
@@ -522,10 +527,9 @@ impl Assembler {
         };
         let desk = Desk {
             want: self.want,
-            watch: self.duties.watch,
+            duties: &self.duties,
             ids_name_rounds: self.ids_name_rounds,
             tokens_behind: self.tokens_behind,
-            tools: self.duties.tools.as_ref(),
             calls: &mut self.calls,
             answered: None,
             down,

@@ -82,7 +82,7 @@ impl Thread {
 
     /// What a whole call has to wait for, if it has to: its result, or a call before it that waits.
     fn waits(&self, call: &ToolCall<'_>, desk: &Desk<'_, '_, '_>) -> Option<Wait> {
-        let whole = desk.tools.filter(|_| desk.want.tools == Tools::Calls);
+        let whole = desk.tools().filter(|_| desk.want.tools == Tools::Calls);
         let waits = whole.is_some_and(|tools| tools.waits(call, desk.down.cx.arena));
         let turn = (self.waiting_calls > 0).then_some(Wait::Turn);
         if waits { Some(Wait::Result) } else { turn }
@@ -96,7 +96,7 @@ impl Thread {
             block.hold_input(call.input, desk.down.out);
         } else if desk.down.out.traced() {
             let arena = bumpalo::Bump::new();
-            let guess = desk.tools.and_then(|tools| Some((tools, tools.call(call, &arena)?)));
+            let guess = desk.tools().and_then(|tools| Some((tools, tools.call(call, &arena)?)));
             match guess {
                 Some((tools, guess)) => tools.tell(call, &guess, None, desk.down.out),
                 None => {
@@ -130,7 +130,7 @@ impl Thread {
     }
 
     fn translate<'b, 'a: 'b>(&self, block: &Block<'b>, desk: &mut Desk<'_, '_, 'a>) -> Option<Block<'b>> {
-        let (Block::Call(call), Some(tools)) = (block, desk.tools) else {
+        let (Block::Call(call), Some(tools)) = (block, desk.tools()) else {
             return None;
         };
         let arena: &'b bumpalo::Bump = desk.down.cx.arena;
@@ -381,7 +381,9 @@ impl Thread {
                 }
             };
             let name = Str::trusted(&block.name);
-            let kind = desk.tools.map_or_else(Default::default, |tools| crate::tools::kind_of(tools.from, name));
+            let kind = desk
+                .tools()
+                .map_or_else(Default::default, |tools| crate::tools::kind_of(tools.from, name));
             let call = ToolCall {
                 id: Str::trusted(&block.id),
                 name,
@@ -394,14 +396,14 @@ impl Thread {
             let answered = desk.answered.filter(|(answered, _)| waited && answered.id == call.id);
             let translated = answered
                 .map(|(call, _)| call)
-                .or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));
+                .or_else(|| desk.tools().and_then(|tools| tools.call(&call, &arena)));
             let shown = translated.unwrap_or(call);
-            if let (Some(tools), Some(made), false, Tools::Calls) = (desk.tools, &translated, waited, want.tools) {
+            if let (Some(tools), Some(made), false, Tools::Calls) = (desk.tools(), &translated, waited, want.tools) {
                 tools.tell(&call, made, Some(&kept), desk.down.out);
             }
             if wait == Wait::Result {
                 let result = answered.map(|(_, result)| result);
-                tell_waited((&mut named, &mut kept), (&call, &shown, result), desk.tools, desk.down.out);
+                tell_waited((&mut named, &mut kept), (&call, &shown, result), desk.tools(), desk.down.out);
             }
             match translated {
                 Some(made) if input.starts_with('"') && !made.input.as_str().contains(input) => {

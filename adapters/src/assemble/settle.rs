@@ -92,6 +92,17 @@ impl Thread {
         }
     }
 
+    /// The block `at` is whole: it is said, and what is whole before it, unless something before that is still on its way.
+    pub(super) fn settle_whole(&mut self, at: usize, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        for at in self.waiting.unsettled(&self.blocks, at + 1, None) {
+            let block = &self.blocks[at];
+            if !block.complete || block.wait != Wait::Nothing {
+                return;
+            }
+            self.settle_block(at, origin, desk);
+        }
+    }
+
     /// A result comes: what was said before it stands before it.
     pub(super) fn settle_said(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {

@@ -488,3 +488,32 @@ fn arguments_that_come_behind_their_call_are_told_as_lost() {
         );
     }
 }
+
+#[test]
+fn a_block_that_no_snapshot_follows_is_whole_when_it_stops() {
+    let log = r#"
+        {"event":"session","opens_turn":true}
+        {"event":"block_start","index":0,"block":{"type":"text"}}
+        {"event":"delta","index":0,"text":"I look."}
+        {"event":"block_start","index":1,"block":{"type":"call","id":"a","name":"Read"}}
+        {"event":"block_stop","index":0}
+        {"event":"notice","name":"behind the text","topic":"other"}
+        {"event":"delta","index":1,"input":"{}"}
+        {"event":"block_stop","index":1}
+        {"event":"notice","name":"behind the call","topic":"other"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let duties = Duties {
+        whole_at_stop: true,
+        ..Duties::default()
+    };
+    for want in [Want::SNAPSHOTS, Want::BOTH] {
+        let out = assemble(Dialect::Agentglot, want, duties.clone(), log);
+        let wholes: Vec<&str> = out
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|word| ["reply", "notice"].contains(word))
+            .collect();
+        assert_eq!(wholes, ["reply", "notice", "reply", "notice"], "{out:#?}");
+    }
+}

@@ -251,6 +251,9 @@ impl Thread {
             Tools::Nothing if is_call => desk.down.out.left_out(NO_PLACE),
             _ => desk.down.out.merged("the end of a block that goes over whole"),
         }
+        if let (Some(at), true) = (at, desk.duties.whole_at_stop) {
+            self.settle_whole(at, event.origin, &mut desk);
+        }
     }
 
     pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: &RoundStop<'_>, mut desk: Desk<'_, '_, '_>) {
@@ -320,7 +323,7 @@ impl Thread {
             self.round.counts(usage, &mut desk);
         }
         self.settle_before(&known, event.origin, &mut desk);
-        let whole = !desk.want.deltas && desk.tools.is_none() && known.iter().all(|k| k.is_none_or(|at| !self.blocks[at].shown));
+        let whole = !desk.want.deltas && desk.tools().is_none() && known.iter().all(|k| k.is_none_or(|at| !self.blocks[at].shown));
         if whole && desk.want.snapshots {
             for (block, known) in reply.blocks.iter().zip(&known) {
                 self.note_block(block, *known, &mut desk);

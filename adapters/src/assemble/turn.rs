@@ -183,7 +183,7 @@ impl Assembler {
                 let bare = ToolCall {
                     id: result.call,
                     name,
-                    kind: desk.tools.map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
+                    kind: desk.tools().map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
                     input: Raw::trusted("{}"),
                     fields: &[],
                 };
@@ -263,10 +263,9 @@ impl Assembler {
             }
             let mut desk = Desk {
                 want: self.want,
-                watch: self.duties.watch,
+                duties: &self.duties,
                 ids_name_rounds: self.ids_name_rounds,
                 tokens_behind: self.tokens_behind,
-                tools: self.duties.tools.as_ref(),
                 calls: &mut self.calls,
                 answered: None,
                 down,
@@ -304,10 +303,9 @@ impl Assembler {
         for thread in self.threads.all() {
             let mut desk = Desk {
                 want: self.want,
-                watch: self.duties.watch,
+                duties: &self.duties,
                 ids_name_rounds: self.ids_name_rounds,
                 tokens_behind: self.tokens_behind,
-                tools: self.duties.tools.as_ref(),
                 calls: &mut self.calls,
                 answered: None,
                 down,

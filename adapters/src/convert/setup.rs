@@ -65,6 +65,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     };
     let duties = Duties {
         live: false,
+        whole_at_stop: false,
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands).for_format(options.to)),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
         repair: options.repair,
