@@ -44,7 +44,7 @@ impl Unique {
     }
 
     /// Whether an id was asked for, or made of one that was.
-    fn is_given(&self, id: &str) -> bool {
+    pub(crate) fn is_given(&self, id: &str) -> bool {
         let made_of = |(base, n): (&str, &str)| {
             let next = self.given.get(&hash(base))?;
             Some(n.parse::<u64>().is_ok_and(|n| n >= 2 && n < *next))

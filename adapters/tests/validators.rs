@@ -33,12 +33,30 @@ fn converted(to: Format, folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a validator over files, a hundred at a time; what it says of those that it does not like.
-fn complaints(program: &Path, arguments: &[&Path], files: &[PathBuf], folder: &Path) -> Vec<String> {
+/// A validator, what it is called with, and how many files it takes at a time.
+struct Judge {
+    program: PathBuf,
+    arguments: Vec<PathBuf>,
+    files: usize,
+}
+
+impl Judge {
+    fn script(program: PathBuf, script: PathBuf) -> Self {
+        Self {
+            program,
+            arguments: vec![script],
+            files: 100,
+        }
+    }
+}
+
+/// Runs a validator over files; what it says of those that it does not like.
+fn complaints(judge: &Judge, files: &[PathBuf], folder: &Path) -> Vec<String> {
+    let program = &judge.program;
     let mut wrong = Vec::new();
-    for some in files.chunks(100) {
+    for some in files.chunks(judge.files) {
         let done = Command::new(program)
-            .args(arguments)
+            .args(&judge.arguments)
             .args(some)
             .env("AGUI_MODULES", folder.join("node_modules/x"))
             .output()
@@ -52,7 +70,7 @@ fn complaints(program: &Path, arguments: &[&Path], files: &[PathBuf], folder: &P
     wrong
 }
 
-fn hold(to: &str, judges: impl Fn(&Path, &Path) -> Vec<(PathBuf, Vec<PathBuf>)>) {
+fn hold(to: &str, judges: impl Fn(&Path, &Path) -> Vec<Judge>) {
     let (Some(tools), Some(harness)) = (std::env::var_os("AGENTGLOT_VALIDATORS"), beside::shared("harness/validate")) else {
         return;
     };
@@ -60,16 +78,11 @@ fn hold(to: &str, judges: impl Fn(&Path, &Path) -> Vec<(PathBuf, Vec<PathBuf>)>)
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(to);
     let files = converted(format(to), &folder);
     assert!(files.len() > 100, "{to}: {} files", files.len());
-    for (program, arguments) in judges(&tools, &harness) {
-        let arguments: Vec<&Path> = arguments.iter().map(PathBuf::as_path).collect();
-        let wrong = complaints(&program, &arguments, &files, &tools);
-        println!(
-            "{to}: {} files, {} complaints of {} {arguments:?}",
-            files.len(),
-            wrong.len(),
-            program.display()
-        );
-        assert!(wrong.is_empty(), "{to}: {arguments:?}\n{}", wrong[..wrong.len().min(60)].join("\n"));
+    for judge in judges(&tools, &harness) {
+        let wrong = complaints(&judge, &files, &tools);
+        let name = judge.arguments.last().unwrap_or(&judge.program).display();
+        println!("{to}: {} files, {} complaints of {name}", files.len(), wrong.len());
+        assert!(wrong.is_empty(), "{to}: {name}\n{}", wrong[..wrong.len().min(60)].join("\n"));
     }
     std::fs::remove_dir_all(&folder).expect("the target's folder can be written");
 }
@@ -77,6 +90,22 @@ fn hold(to: &str, judges: impl Fn(&Path, &Path) -> Vec<(PathBuf, Vec<PathBuf>)>)
 #[test]
 fn trajectories_are_valid() {
     hold("atif", |tools, harness| {
-        vec![(tools.join("bin/python3"), vec![harness.join("atif_validate.py")])]
+        vec![Judge::script(tools.join("bin/python3"), harness.join("atif_validate.py"))]
+    });
+}
+
+#[test]
+fn streams_of_events_are_valid() {
+    hold("ag-ui", |tools, harness| {
+        let alone = Judge {
+            program: tools.join("bin/ag-ui-validate"),
+            arguments: Vec::new(),
+            files: 1,
+        };
+        vec![
+            Judge::script(tools.join("bin/python3"), harness.join("agui_models.py")),
+            Judge::script("node".into(), harness.join("agui_verify.mjs")),
+            alone,
+        ]
     });
 }

@@ -74,12 +74,22 @@ impl Decoder {
         let (id, name) = (line.need("toolCallId")?, line.need("toolCallName")?);
         self.break_off(line, sink);
         self.name_call(id, name);
+        if line.is_again() && self.told.knows(Seen::Call, id) {
+            self.told_before(line, sink);
+            return Ok(());
+        }
         let reply = line.find("parentMessageId");
         for member in ["toolCallId", "toolCallName"] {
             line.text(member);
         }
         self.start(What::Call, id, BlockHead::Call { id, name }, reply, line, sink);
         Ok(())
+    }
+
+    /// A call of an earlier run is named again, for its result.
+    fn told_before<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) {
+        line.origin = self.thread(line.agent).origin(line.agent, line.origin, &line.cx);
+        line.structure("a call that an earlier run has told", sink);
     }
 
     pub(super) fn name_call(&mut self, id: Str<'_>, name: Str<'_>) {
@@ -195,6 +205,10 @@ impl Decoder {
         self.break_off(line, sink);
         let (cx, agent) = (line.cx, line.agent);
         let (thread, open) = self.find(what, id, line);
+        if open.is_none() && line.is_again() {
+            self.told_before(line, sink);
+            return Ok(());
+        }
         line.origin = thread.origin(agent, line.origin, &cx);
         if what == What::Thought && open.is_some() && thread.span.is_some() {
             // It may yet get its seal.

@@ -1,7 +1,7 @@
 //! An event, opened.
 
-use super::OURS;
 use super::fields::knows;
+use super::{AGAIN, OURS};
 use crate::chat::{FieldList, Members};
 use crate::codec::Cx;
 use crate::event::{At, Event, Fields, Kind, Notice, Origin, Sink, Time, Topic};
@@ -77,6 +77,11 @@ impl<'a> Line<'a> {
     /// What we have written of it that the protocol has no place for; it stays.
     pub(super) fn ours(&self) -> Option<Raw<'a>> {
         self.members.get("metadata")?.get(OURS).filter(|ours| ours.shape() == Some(Shape::Object))
+    }
+
+    /// Whether it is of a call that was told in an earlier run.
+    pub(super) fn is_again(&self) -> bool {
+        self.ours().and_then(|ours| ours.get(AGAIN)?.bool()) == Some(true)
     }
 
     /// What is left of it.

@@ -71,6 +71,8 @@ const OURS: &str = "agentglot";
 const SESSION: &str = "agentglot.session";
 /// The name of one with what the agent asks its host while it works.
 const REQUEST: &str = "agentglot.request";
+/// What of our own member says that a call was told in an earlier run.
+const AGAIN: &str = "again";
 /// How the names of steps begin that are rounds.
 const ROUND: &str = "round-";
 /// What an outcome says that waits for an answer.

@@ -330,3 +330,30 @@ fn what_a_run_gives_is_no_text_elsewhere() {
     let cursor = converted(log, "ag-ui", "cursor");
     assert!(cursor.contains(r#""result":"said""#), "{cursor}");
 }
+
+/// What a subagent in the background does goes on when the turn is over: its call is begun anew in the run that has the result, and is
+/// the same call.
+#[test]
+fn a_result_of_a_later_run_has_its_call_there() {
+    let claude = concat!(
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/w","tools":["Bash"],"model":"k","uuid":"u0"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m1","type":"message","role":"assistant","model":"k","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"sleep 9"}}],"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s","uuid":"u1"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"Started.","session_id":"s","usage":{"input_tokens":1,"output_tokens":1},"uuid":"u2"}"#,
+        "\n",
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"woke"}]},"parent_tool_use_id":null,"session_id":"s","uuid":"u3"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"Over.","session_id":"s","usage":{"input_tokens":1,"output_tokens":1},"uuid":"u4"}"#,
+        "\n",
+    );
+    let runs = converted(claude, "claude", "ag-ui");
+    let second = runs.split("RUN_FINISHED").nth(1).unwrap_or_default();
+    let order = ["RUN_STARTED", "TOOL_CALL_START", "TOOL_CALL_END", "TOOL_CALL_RESULT"].map(|word| second.find(word));
+    assert!(order.is_sorted() && order.iter().all(Option::is_some), "{runs}");
+    assert_eq!(of(&runs, "TOOL_CALL_ARGS").len(), 1, "{runs}");
+    let back = converted(&runs, "ag-ui", "claude");
+    for (words, times) in [("tool_use\"", 1), ("sleep 9", 1), ("tool_result\"", 1), ("woke", 1)] {
+        assert_eq!(back.matches(words).count(), times, "{words}\n{back}");
+    }
+}

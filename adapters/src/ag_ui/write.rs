@@ -1,8 +1,8 @@
 //! What is said in a run: prompts, rounds, texts, thoughts, calls and results, of the agent and of its subagents.
 
 use super::encode::{Encoder, ours};
-use super::{ROUND, parts, usage};
-use crate::event::{BlockHead, BlockStart, Event, Piece, Prompt, PromptSource, ResultStatus, RoundEnd, RoundStart, ToolResult, Usage};
+use super::{AGAIN, ROUND, parts, usage};
+use crate::event::{BlockHead, BlockStart, Event, Piece, Prompt, PromptSource, ResultStatus, RoundEnd, RoundStart, ToolCall, ToolResult, Usage};
 use crate::json::{Cursor, Out, Str};
 
 /// The agent, or a subagent.
@@ -388,6 +388,10 @@ impl Encoder {
         let run = self.run.get_or_insert_default();
         run.asked.remove(result.call.as_escaped());
         let written = run.calls.answered(result.call.as_escaped());
+        let is_of_run = run.calls.is_given(result.call.as_escaped());
+        if let Some(call) = result.of.filter(|_| !is_of_run) {
+            self.call_again(&call, &agent, out);
+        }
         self.begin("TOOL_CALL_RESULT", &agent, out);
         match written {
             Some(written) => call_id(&written, out),
@@ -411,6 +415,24 @@ impl Encoder {
             }
         });
         out.lit("}\n");
+    }
+
+    /// A call of an earlier run, for its result: what a run tells of a call has to begin in it. Clients that have the call keep its arguments.
+    fn call_again(&self, call: &ToolCall<'_>, agent: &str, out: &mut Out) {
+        for kind in ["TOOL_CALL_START", "TOOL_CALL_END"] {
+            self.begin(kind, agent, out);
+            call_id(call.id.as_escaped(), out);
+            if kind == "TOOL_CALL_START" {
+                out.lit(",\"toolCallName\":");
+                out.str(call.name);
+            }
+            ours(out, |out| {
+                out.lit(",\"");
+                out.lit(AGAIN);
+                out.lit("\":true");
+            });
+            out.lit("}\n");
+        }
     }
 
     /// The id of a message that nobody names.
