@@ -189,7 +189,7 @@ impl Speaker {
             tools: native.then(|| Translate::new(tools, to).for_format(manner.to)),
             // The others' programs are gone when their turn is broken off, and say themselves what became of it.
             live: !same && from.program().is_some_and(|program| program.client().is_some()),
-            whole_at_stop: manner.agent,
+            whole_at_stop: manner.agent && from == Dialect::CANONICAL,
             ..Duties::default()
         };
         Self {

@@ -28,8 +28,9 @@ pub struct Encoder {
     pub(super) facts: Unsaid,
     /// The same of what the last document says.
     pub(super) said: Unsaid,
-    /// The last time that the source said, as it is written.
+    /// The last time that the source said, as it is written; in a session that lives, what time it is.
     time: String,
+    lives: bool,
     pub(super) turn: Turn,
     /// The answer of a document.
     pub(super) answer: Answer,
@@ -51,6 +52,7 @@ impl Encoder {
             facts: Unsaid::default(),
             said: Unsaid::default(),
             time: String::new(),
+            lives: false,
             turn: Turn::default(),
             answer: Answer::of_last_turn(true),
             tools: Names::default(),
@@ -94,7 +96,7 @@ impl Encoder {
                 out.bytes(&iso(millis));
             }
             _ => {
-                let known = !self.is_own() && !self.time.is_empty();
+                let known = (self.lives || !self.is_own()) && !self.time.is_empty();
                 out.lit(if known { &self.time } else { NO_TIME });
                 let note = if known {
                     "the last time that the source said"
@@ -116,14 +118,14 @@ impl Encoder {
         }
         match origin.time {
             Some(Time::Iso(text)) => text.as_escaped().clone_into(&mut self.time),
-            Some(time) => {
-                if let Some(millis) = time.millis() {
-                    self.time.clear();
-                    self.time.extend(iso(millis).map(char::from));
-                }
-            }
+            Some(time) => time.millis().into_iter().for_each(|millis| self.set_time(millis)),
             None => {}
         }
+    }
+
+    fn set_time(&mut self, millis: i64) {
+        self.time.clear();
+        self.time.extend(iso(millis).map(char::from));
     }
 
     fn own(&mut self, event: &Event<'_>, out: &mut Out) {
@@ -288,6 +290,11 @@ impl Encode for Encoder {
         } else {
             self.foreign(event, out);
         }
+    }
+
+    fn now(&mut self, millis: i64) {
+        self.lives = true;
+        self.set_time(millis);
     }
 
     // A run takes its prompt from the command line; there is no line that a host could write.

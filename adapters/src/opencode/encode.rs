@@ -4,7 +4,7 @@ use super::turn::{Behind, Turn};
 use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
 use crate::event::{Event, Input, Origin, Time, Topic};
 use crate::ids;
-use crate::json::{Out, Str};
+use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
 /// Writes it.
@@ -23,8 +23,9 @@ pub struct Encoder {
     pub(super) named: Kept,
     /// The id of the reply whose parts are written.
     pub(super) message: String,
-    /// The last time that the source said, in milliseconds.
+    /// The last time that the source said, in milliseconds; in a session that lives, what time it is.
     pub(super) time: Option<i64>,
+    lives: bool,
     /// How many ids were made, and what is counted from.
     pub(super) ids: u64,
     pub(super) turn: Turn,
@@ -43,6 +44,7 @@ impl Encoder {
             named: Kept::default(),
             message: String::new(),
             time: None,
+            lives: false,
             ids: 0,
             turn: Turn::default(),
             printed: false,
@@ -107,13 +109,31 @@ impl Encode for Encoder {
         is_met && !self.style.is_own(Dialect::Opencode) && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
+    fn now(&mut self, millis: i64) {
+        self.lives = true;
+        self.time = Some(millis);
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if self.style.mode.layout == Layout::Text {
             return self.plain(event, out);
         }
         self.meet(event.origin, out);
         match self.style.is_own(Dialect::Opencode) {
-            true => self.own(event, out),
+            true => {
+                let now = self
+                    .time
+                    .filter(|_| self.lives && event.origin.time.is_none())
+                    .map(|millis| millis.to_string());
+                let timed = now.as_deref().map(|now| Event {
+                    origin: Origin {
+                        time: Some(Time::Millis(Raw::trusted(now))),
+                        ..event.origin
+                    },
+                    ..*event
+                });
+                self.own(timed.as_ref().unwrap_or(event), out);
+            }
             false => self.foreign(event, out),
         }
     }

@@ -114,7 +114,7 @@ impl Encoder {
         out.lit("{\"type\":\"");
         out.lit(kind);
         out.lit("\",\"timestamp\":");
-        self.now(origin, "/timestamp", out);
+        self.time_of(origin, "/timestamp", out);
         out.lit(",\"sessionID\":\"");
         out.lit(&self.session);
         out.lit("\"");
@@ -124,7 +124,7 @@ impl Encoder {
     }
 
     /// The time of the event, or the last one that is known.
-    fn now(&self, origin: Origin<'_>, pointer: &'static str, out: &mut Out) {
+    fn time_of(&self, origin: Origin<'_>, pointer: &'static str, out: &mut Out) {
         match origin.time {
             Some(time) if time.millis().is_some() => out.used(time.source()),
             _ => out.invented(pointer, "the source does not say when"),

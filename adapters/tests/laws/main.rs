@@ -7,6 +7,7 @@
 mod common;
 
 mod chunking;
+mod clock;
 mod ends;
 mod given_back;
 mod identity;
