@@ -3,7 +3,7 @@
 use super::report::{Line, Place, Report};
 use super::{Level, Rule};
 use crate::event::{Block, BlockHead, BlockStart, Delta, Piece, Reply, RoundEnd, RoundStart};
-use crate::json::{Cursor, Raw, Str};
+use crate::json::{Cursor, Raw, Shape, Str};
 use crate::vendor::Pieces;
 
 /// A reply of one thread, as its pieces told it so far.
@@ -247,7 +247,7 @@ impl Round {
             let Some(told) = self
                 .blocks
                 .iter_mut()
-                .find(|told| !told.compared && (pieces != Pieces::Made || told.open && told.kind == kind))
+                .find(|told| !told.compared && (pieces != Pieces::Made || told.open && told.kind == kind && !told.is_bare()))
             else {
                 continue;
             };
@@ -257,7 +257,8 @@ impl Round {
             }
             if !told.is(block) {
                 let text = format!("the pieces of block {} say something else", told.index);
-                // A program may tidy arguments: Claude Code takes spaces from the ends of lines, and `cd` into its own folder from commands.
+                // A program may tidy arguments: Claude Code takes spaces from the ends of lines and `cd` into its own folder from commands,
+                // and makes numbers of texts where a tool wants them.
                 let is_tidied = matches!(block, Block::Call(call) if told.is_tidied(call.input));
                 let level = if is_tidied { Level::Warning } else { Rule::DeltasDiffer.level() };
                 report.find_as(Rule::DeltasDiffer, level, line.place(said), text);
@@ -324,6 +325,11 @@ impl Told {
         report.find_as(Rule::BlockNotStopped, level, self.place.clone(), text);
     }
 
+    /// Whether it is a text or a thought of which nothing was said.
+    fn is_bare(&self) -> bool {
+        self.kind != BlockKind::Call && self.text == Sum::default()
+    }
+
     /// Whether the whole block says the same.
     fn is(&self, block: &Block<'_>) -> bool {
         match block {
@@ -347,9 +353,12 @@ impl Told {
         }
     }
 
-    /// Whether the whole arguments are those of the pieces but for what was taken out of texts.
+    /// Whether the whole arguments are those of the pieces but for what was taken out of texts, and for numbers and truths that were texts.
     fn is_tidied(&self, whole: Raw<'_>) -> bool {
         let is_shorter = |is: Raw<'_>, said: Raw<'_>| {
+            if matches!(is.shape(), Some(Shape::Number | Shape::Bool)) {
+                return said.string().is_some_and(|said| said.is(is.as_str()));
+            }
             let mut said = said.as_str().bytes();
             is.string().is_some() && is.as_str().bytes().all(|byte| said.any(|other| other == byte))
         };

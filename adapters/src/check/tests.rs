@@ -207,3 +207,50 @@ fn a_result_that_comes_with_the_next_turn_is_one() {
         assert_eq!(told(&log, "claude".parse().unwrap()), ["call-without-result"], "{log}");
     }
 }
+
+/// What a tool wants a number for may come as a text from the model; anything else that the whole says otherwise is a fault.
+#[test]
+fn arguments_that_a_program_tidied_are_no_fault() {
+    let log = |input: &str| {
+        let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{}}},"session_id":"s","parent_tool_use_id":null}
+{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"Bash","input":{}}},"session_id":"s","parent_tool_use_id":null}
+{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"command\":\"ls  \",\"timeout\":\"100\",\"bg\":\"true\"}"}},"session_id":"s","parent_tool_use_id":null}"#;
+        format!(
+            "{start}\n{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"Bash\",\"input\":{input}}}],\"usage\":{{}}}},\"session_id\":\"s\",\"parent_tool_use_id\":null}}\n"
+        )
+    };
+    for (input, level) in [
+        (r#"{"command":"ls","timeout":100,"bg":true}"#, Level::Warning),
+        (r#"{"command":"ls","timeout":10,"bg":true}"#, Level::Error),
+        (r#"{"command":"ls","timeout":100,"bg":null}"#, Level::Error),
+    ] {
+        let mut checker = Checker::new("claude".parse().unwrap());
+        checker.feed(log(input).as_bytes());
+        let (findings, _) = checker.finish();
+        let found = findings
+            .iter()
+            .find(|finding| finding.rule == Rule::DeltasDiffer)
+            .map(|finding| finding.level);
+        assert_eq!(found, Some(level), "{input}: {findings:?}");
+    }
+}
+
+/// A review begins a message of which it says nothing; what it found is another one.
+#[test]
+fn an_item_of_which_nothing_was_said_is_not_the_next_whole_one() {
+    let item = |word: &str, id: &str, text: &str| {
+        format!(
+            "{{\"method\":\"item/{word}\",\"params\":{{\"threadId\":\"t\",\"turnId\":\"u\",\"item\":{{\"type\":\"agentMessage\",\"id\":\"{id}\",\"text\":\"{text}\"}}}}}}\n"
+        )
+    };
+    let log = [
+        item("started", "a", ""),
+        item("started", "b", "It is bad."),
+        item("completed", "b", "It is bad."),
+    ]
+    .concat();
+    let mut checker = Checker::new("codex:app-server".parse().unwrap());
+    checker.feed(log.as_bytes());
+    let (findings, _) = checker.finish();
+    assert!(findings.iter().all(|finding| finding.rule != Rule::DeltasDiffer), "{findings:?}");
+}
