@@ -1,5 +1,5 @@
 use super::fields::knows;
-use super::message::{Message, TYPES, again, block, is_one_text};
+use super::message::{EARLIER, Message, TYPES, again, block, is_one_text};
 use super::parts::{Part, call_of, parts, result_of, texts, thoughts, usage};
 use super::seen::{Said, Seen, Thoughts, text_hash};
 use super::{CONTEXT, HEADER, REWIND, SET};
@@ -323,6 +323,7 @@ impl Decoder {
         let origin = self.place(message.origin, false, cx, sink);
         let inner = message.inner;
         let mut told: Vec<Kind<'a>> = Vec::new();
+        let mut known = Kept::default();
         for part in content {
             match part {
                 Part::Result(result, raw) => {
@@ -335,7 +336,7 @@ impl Decoder {
                         let says = result.content.texts().any(|text| text.as_escaped() == waiting.text);
                         waiting.tell(says, cx);
                     } else if self.seen.has_result(result.call.as_escaped()) && (inner || !self.seen.has_own_result(result.call.as_escaped())) {
-                        cx.took(raw.as_str());
+                        cx.trace.inspect(|trace| trace.place(&mut known, raw.as_str()));
                         continue;
                     }
                     self.seen.own_result(result.call.as_escaped());
@@ -351,6 +352,7 @@ impl Decoder {
         if told.is_empty() {
             return again(message, is_again, cx, sink);
         }
+        cx.trace.inspect(|trace| trace.tell_held(&mut known, Fate::Merged, EARLIER));
         self.round = None;
         if self.kept.is_main() {
             self.kept.turn.goes_on();

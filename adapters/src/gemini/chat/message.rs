@@ -80,6 +80,9 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What the ledger says of what was told already.
+pub(super) const EARLIER: &str = "an earlier line says it";
+
 /// Tells of a line that says what was told already.
 pub(super) fn again<'a>(mut message: Message<'a>, is_same_line: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
     if message.inner {
@@ -89,7 +92,7 @@ pub(super) fn again<'a>(mut message: Message<'a>, is_same_line: bool, cx: &Cx<'a
         message.is_again();
     }
     if let Some(trace) = cx.trace {
-        trace.merged("an earlier line says it");
+        trace.merged(EARLIER);
     }
     if let Some(content) = message.content {
         cx.took(content.as_str());
