@@ -142,7 +142,7 @@ impl Thread {
         if desk.want.as_is {
             return desk.emit(event);
         }
-        self.begin_block(event, start, &mut desk);
+        let at = self.begin_block(event, start, &mut desk);
         match start.head {
             BlockHead::Call { .. } if desk.want.tools == Tools::Nothing => desk.down.out.left_out(NO_PLACE),
             _ if desk.want.deltas => {}
@@ -152,8 +152,10 @@ impl Thread {
                     trace.carried_apart();
                 }
             }
-            // Whether what it says has a place is told when it goes over.
-            BlockHead::Redacted { .. } | BlockHead::Other { .. } => desk.down.out.carried(),
+            // Whether what it says has a place is told when it goes over, or by the whole block.
+            BlockHead::Redacted { .. } | BlockHead::Other { .. } => {
+                desk.down.out.merged_with(&self.blocks[at].kept, "deltas of a block that goes over whole");
+            }
             _ => desk.down.out.merged("deltas of a block that goes over whole"),
         }
     }
