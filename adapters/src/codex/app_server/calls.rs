@@ -21,6 +21,21 @@ pub(super) struct Tool {
     pub(super) shows: &'static [(&'static str, &'static str)],
 }
 
+/// The kind of item that is about other agents.
+pub(super) const AGENTS: &str = "collabAgentToolCall";
+
+/// What is done with them, as it is spelled here and by `exec`.
+pub(super) const AGENT_TOOLS: [(&str, &str); 8] = [
+    ("\"spawnAgent\"", "\"spawn_agent\""),
+    ("\"sendInput\"", "\"send_input\""),
+    ("\"resumeAgent\"", "\"resume_agent\""),
+    ("\"closeAgent\"", "\"close_agent\""),
+    ("\"sendMessage\"", "\"send_message\""),
+    ("\"followupTask\"", "\"followup_task\""),
+    ("\"interruptAgent\"", "\"interrupt_agent\""),
+    ("\"listAgents\"", "\"list_agents\""),
+];
+
 pub(super) static TOOLS: [Tool; 5] = [
     Tool {
         kind: "commandExecution",
@@ -47,7 +62,7 @@ pub(super) static TOOLS: [Tool; 5] = [
         shows: &[],
     },
     Tool {
-        kind: "collabAgentToolCall",
+        kind: AGENTS,
         name: "collab_tool_call",
         asks: &[("tool", "tool"), ("prompt", "prompt")],
         shows: &[("agentsStates", "agents_states"), ("status", "status")],
@@ -124,7 +139,7 @@ impl Decoder {
             Some(tool) => self.call_of(tool, item)?,
             None => dynamic(item).ok_or_else(|| message.missing("params/item/tool"))?,
         };
-        if kind == "collabAgentToolCall" {
+        if kind == AGENTS {
             self.agents(item, whole);
         }
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
@@ -187,9 +202,11 @@ impl Decoder {
             .iter()
             .filter_map(|(name, made)| Some((*made, item.parts.get(name).filter(|value| !value.is_null())?)));
         let mut asked: Vec<_> = asked.collect();
-        if let Some((_, tool)) = asked.iter_mut().find(|(name, tool)| *name == "tool" && tool.as_str() == "\"spawnAgent\"") {
-            cx.took(tool.as_str());
-            *tool = Raw::trusted("\"spawn_agent\"");
+        for (_, value) in asked.iter_mut().filter(|(name, _)| tool.kind == AGENTS && *name == "tool") {
+            if let Some((_, made)) = AGENT_TOOLS.iter().find(|(said, _)| value.as_str() == *said) {
+                cx.took(value.as_str());
+                *value = Raw::trusted(made);
+            }
         }
         if asked.first().is_none_or(|(first, _)| *first != tool.asks[0].1) {
             return Err(message.missing("params/item"));

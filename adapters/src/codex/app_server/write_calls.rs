@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use super::calls::TOOLS;
+use super::calls::{AGENT_TOOLS, AGENTS, TOOLS};
 use super::encode::Encoder;
 use crate::codec::Dialect;
 use crate::codex::items::{addressed, parts};
@@ -93,11 +93,12 @@ impl Encoder {
             out.lit(",\"");
             out.lit(member);
             out.lit("\":");
-            match *made {
-                "changes" => changes(value, out),
-                "tool" if value.as_str() == "\"spawn_agent\"" => {
+            let own = AGENT_TOOLS.iter().find(|(_, said)| value.as_str() == *said);
+            match (*made, own) {
+                ("changes", _) => changes(value, out),
+                ("tool", Some((own, _))) if tool.kind == AGENTS => {
                     out.invented("/params/item/tool", "the app-server's own spelling");
-                    out.lit("\"spawnAgent\"");
+                    out.lit(own);
                 }
                 _ => out.unchecked(value),
             }
