@@ -31,6 +31,16 @@ pub(super) const FILE_CHANGE: &str = "file_change";
 /// The `type` of a call of an MCP server's tool.
 pub(super) const MCP_TOOL_CALL: &str = "mcp_tool_call";
 
+/// A turn whose last text is `last` says that this was its answer.
+pub(super) fn answered(last: &str, answer: Str<'_>, out: &Out) {
+    let (answer_text, last) = (answer.unescape(), Str::trusted(last).unescape());
+    if last.contains(&*answer_text) {
+        out.used(answer.as_escaped());
+    } else if answer_text.contains(&*last) {
+        out.renamed(answer.as_escaped(), "the answer is the last text of the turn");
+    }
+}
+
 /// A kind of item that is a call.
 #[derive(Debug)]
 pub(super) struct Tool {

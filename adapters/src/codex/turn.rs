@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use super::encode::Encoder;
-use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
+use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool, answered};
 use super::tools::{in_exec, lose_beside_command, lose_others, whole_paths};
 use crate::codec::Dialect;
 use crate::event::{
@@ -192,9 +192,13 @@ impl Encoder {
         let arena = Bump::new();
         if let Some((name, input)) = self.in_own_words(call, &arena) {
             out.used(call.name.as_escaped());
-            // How a patch changes files has no place.
-            if !call.name.is("apply_patch") {
-                out.used(call.input.as_str());
+            match call.name.is("apply_patch") {
+                // How a patch changes files has no place.
+                true => call
+                    .input
+                    .members()
+                    .for_each(|(_, patch)| out.lost(patch.as_str(), None, "no place in codex")),
+                false => out.used(call.input.as_str()),
             }
             lose_beside_command(call, out);
             if let Some(why) = call.input.get("explanation") {
@@ -440,8 +444,7 @@ impl Encoder {
         let Some(text) = text else { return };
         match &self.turn.last {
             None => self.said(MESSAGE, text, out),
-            Some(last) if text.unescape().contains(&*Str::trusted(last).unescape()) => out.used(text.as_escaped()),
-            Some(_) => {}
+            Some(last) => answered(last, text, out),
         }
     }
 

@@ -78,10 +78,44 @@ fn said_again(from: Format, leaf: &Leaf<'_>, text: &str, said: &Said) -> bool {
         Dialect::Agentglot => leaf.key == "at",
         // docs/ag-ui.md: ids say what is a piece of what, and whose; rounds are steps with numbers.
         Dialect::AgUi => matches!(leaf.key, "messageId" | "toolCallId" | "entityId" | "stepName" | "subagentRunId"),
+        // docs/codex.md: what is done with other agents is a word of the protocol, which `exec` spells otherwise.
+        Dialect::Codex => leaf.key == "tool" && AGENT_TOOLS.contains(&text),
         // docs/opencode.md: a part says again what it is a part of.
         Dialect::Opencode => matches!(leaf.pointer.as_str(), "/part/sessionID" | "/part/messageID" | "/part/type"),
         _ => false,
     }
+}
+
+/// What the app-server of Codex does with other agents, which other formats spell `spawn_agent` or say by the name of their own tool.
+const AGENT_TOOLS: [&str; 8] = [
+    "spawnAgent",
+    "sendInput",
+    "resumeAgent",
+    "closeAgent",
+    "sendMessage",
+    "followupTask",
+    "interruptAgent",
+    "listAgents",
+];
+
+/// Whether a text is said in a form that a rule of the target's page gives it.
+fn has(said: &Said, to: Format, text: &str) -> bool {
+    said.has(text) || is_address(said, text) || to.dialect == Dialect::Codex && (is_quoted(said, text) || is_exit(said, text))
+}
+
+/// docs/codex.md: a command is shown as the line that runs it; one with single quotes in it stands in double ones.
+fn is_quoted(said: &Said, text: &str) -> bool {
+    let quoted: String = text
+        .chars()
+        .flat_map(|letter| matches!(letter, '"' | '\\' | '$' | '`').then_some('\\').into_iter().chain([letter]))
+        .collect();
+    text.contains('\'') && said.has(&format!("\"{quoted}\""))
+}
+
+/// docs/tools.md: that a command failed and printed nothing is an exit code.
+fn is_exit(said: &Said, text: &str) -> bool {
+    let code = text.strip_prefix("Exit code ").filter(|code| code.parse::<u8>().is_ok());
+    code.is_some_and(|code| said.has(code))
 }
 
 /// Values of an output that are worked out of the input by a rule of the target's page, and so cannot be found in it.
@@ -170,10 +204,11 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
                     once.insert((leaf.pointer.clone(), text.to_owned()));
                     continue;
                 }
+                // Arguments are objects: a text between quotes may be a piece of one.
                 let is_piece = FRAGMENTS.contains(&leaf.key) || leaf.key == "delta" && is_call;
-                let fragment = is_piece && Json::read(text).is_none();
+                let fragment = is_piece && !matches!(Json::read(text), Some(Json::Object(_) | Json::List(_)));
                 let in_another_form = fragment || in_another_unit(leaf, options.to) || said_again(options.from, leaf, text, &said);
-                if !in_another_form && !said.has(text) && !in_parts(&said, text) && !told_beside(text) {
+                if !in_another_form && !has(&said, options.to, text) && !in_parts(&said, options.to, text) && !told_beside(text) {
                     silent.push((number, leaf.pointer.clone(), text.to_owned()));
                 }
             }
@@ -202,7 +237,7 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
             let mut rest = text;
             while let Some((value, after)) = Json::first(rest) {
                 for leaf in leaves(&value) {
-                    if let Some(text) = distinctive(&leaf).filter(|text| !said.has(text)) {
+                    if let Some(text) = distinctive(&leaf).filter(|text| !has(&said, options.to, text)) {
                         wrongs.add(&group, format!("{name}: arguments in pieces, {} = {}", leaf.pointer, short(text, 100)));
                     }
                 }
@@ -218,9 +253,9 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
 
 /// Whether a text that is itself JSON, or lines, is said leaf by leaf or line by line: the RFC's `arguments` as an object,
 /// a list of tools as names with blanks between them.
-fn in_parts(said: &Said, text: &str) -> bool {
+fn in_parts(said: &Said, to: Format, text: &str) -> bool {
     match Json::read(text) {
-        Some(value @ (Json::Object(_) | Json::List(_))) => leaves(&value).iter().all(|leaf| distinctive(leaf).is_none_or(|text| said.has(text))),
+        Some(value @ (Json::Object(_) | Json::List(_))) => leaves(&value).iter().all(|leaf| distinctive(leaf).is_none_or(|text| has(said, to, text))),
         _ => {
             text.contains(' ')
                 && !text.contains(". ")
@@ -234,6 +269,20 @@ fn in_parts(said: &Said, text: &str) -> bool {
 fn is_address(said: &Said, text: &str) -> bool {
     let held = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     held.is_some_and(|(kind, data)| said.has(kind) && said.has(data))
+}
+
+/// docs/codex.md: the app-server says of a file that a patch changes the whole path, and of a new one what is in it without the marks
+/// before its lines; a patch says the path from the working folder on.
+fn of_patch(options: &Options, key: &str, source: &Said, text: &str) -> bool {
+    let within = options.from.dialect == Dialect::Codex && options.to.dialect == Dialect::Codex;
+    within
+        && match key {
+            "path" => text
+                .match_indices('/')
+                .any(|(at, _)| at > 0 && source.has(&text[..at]) && source.has(&text[at + 1..])),
+            "diff" => text.lines().all(|line| source.has(line)),
+            _ => false,
+        }
 }
 
 /// The other direction: what is in the output and not in the input.
@@ -259,8 +308,11 @@ fn made_up(name: &str, options: &Options, input: &[u8], out: &[u8], entries: &[E
                 once.insert(text.to_owned());
                 continue;
             }
-            let known =
-                source.has(text) || worked_out(options.from, options.to, leaf.key, text) || in_parts(&source, text) || is_address(&source, text);
+            let known = source.has(text)
+                || worked_out(options.from, options.to, leaf.key, text)
+                || in_parts(&source, options.to, text)
+                || is_address(&source, text)
+                || of_patch(options, leaf.key, &source, text);
             if !known && !in_another_unit(&leaf, options.to) {
                 silent.push((number, leaf.pointer.clone(), text.to_owned()));
             }

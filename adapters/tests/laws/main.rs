@@ -9,6 +9,7 @@ mod common;
 mod chunking;
 mod clock;
 mod ends;
+mod found;
 mod given_back;
 mod identity;
 mod lost;

@@ -1,7 +1,7 @@
 //! What another dialect said, as the notifications of a thread.
 
 use super::encode::Encoder;
-use crate::codex::items::addressed;
+use crate::codex::items::{addressed, answered};
 use crate::codex::turn::structured;
 use crate::event::{
     Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time, Topic,
@@ -395,11 +395,9 @@ impl Encoder {
                     self.said(event, false, Str::trusted(&answer), out);
                 }
             } else if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
-                let said = self.turn.last.as_deref().map(|last| Str::trusted(last).unescape().into_owned());
-                match said {
+                match &self.turn.last {
                     None => self.said(event, false, text, out),
-                    Some(last) if text.unescape().contains(&*last) => out.used(text.as_escaped()),
-                    Some(_) => {}
+                    Some(last) => answered(last, text, out),
                 }
             }
             if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {

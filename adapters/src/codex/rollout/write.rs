@@ -6,7 +6,7 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::items::addressed;
+use crate::codex::items::{addressed, answered};
 use crate::codex::tools::model::{Asked, asked};
 use crate::event::{
     Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
@@ -334,11 +334,10 @@ impl Encoder {
         } else {
             self.begin(&event.origin, out);
             if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
-                let said = self.turn.last.as_deref().map(|last| Str::trusted(last).unescape().into_owned());
-                match said {
-                    None if !text.is_empty() => self.said(&event.origin, text, out),
-                    Some(last) if text.unescape().contains(&*last) => out.used(text.as_escaped()),
-                    _ => {}
+                match &self.turn.last {
+                    None if text.is_empty() => {}
+                    None => self.said(&event.origin, text, out),
+                    Some(last) => answered(last, text, out),
                 }
             }
             if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {

@@ -1,0 +1,141 @@
+//! Law 3 for what programs wrote where it was broken: a few lines each, cut out of logs of theirs.
+
+use agentglot_adapters::convert::Options;
+
+use crate::common::lost::check;
+use crate::common::{Wrongs, all_targets, format, verbatim};
+
+fn holds(from: &str, lines: &[&str]) {
+    let from = format(from);
+    let log = lines.join("\n") + "\n";
+    let mut wrongs = Wrongs::default();
+    for to in all_targets(from) {
+        let verbatim = verbatim(from, to);
+        let in_pieces = Options {
+            partial: true,
+            ..verbatim.clone()
+        };
+        for options in [verbatim, in_pieces, Options::new(from, to)] {
+            check("log", &options, log.as_bytes(), &mut wrongs);
+        }
+    }
+    wrongs.finish("nothing is lost in silence");
+}
+
+const META: &str =
+    r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"t-0001","cwd":"/home/user/work","cli_version":"0.171.0"}}"#;
+
+/// An image is an address here, and its type and its data elsewhere.
+#[test]
+fn images_of_rollouts() {
+    let image = r#"{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo=","detail":"high"}"#;
+    let prompt = format!(
+        r#"{{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"Look at it"}},{image}]}}}}"#
+    );
+    let result = format!(
+        r#"{{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{{"type":"function_call_output","call_id":"call_1","output":[{image}]}}}}"#
+    );
+    holds(
+        "codex:rollout",
+        &[
+            META,
+            &prompt,
+            r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"function_call","name":"view_image","arguments":"{\"path\":\"/home/user/work/one.png\"}","call_id":"call_1"}}"#,
+            &result,
+        ],
+    );
+}
+
+/// A patch says which files and how they change, `exec` which alone; a command is quoted as the shell needs it.
+#[test]
+fn patches_and_commands_of_rollouts() {
+    let asks = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Go on"}]}}"#;
+    holds(
+        "codex:rollout",
+        &[
+            META,
+            asks,
+            r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"function_call","name":"apply_patch","arguments":"{\"input\": \"*** Begin Patch\\n*** Add File: new.txt\\n+The first\\n+The second\\n*** Update File: old.txt\\n@@\\n-It was\\n+It is\\n*** End Patch\\n\"}","call_id":"call_1"}}"#,
+            r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\": \"printf '\\\\033[31mred'\"}","call_id":"call_2"}}"#,
+            r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"Done"}}"#,
+            r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_2","output":"Exit code: 0\nOutput:\nred"}}"#,
+        ],
+    );
+}
+
+#[test]
+fn what_is_done_with_other_agents() {
+    let item = |word: &str, tool: &str, status: &str| {
+        format!(
+            r#"{{"method":"item/{word}","params":{{"threadId":"t-0001","turnId":"u-0001","item":{{"type":"collabAgentToolCall","id":"{tool}-1","tool":"{tool}","status":"{status}","senderThreadId":"t-0001","receiverThreadIds":["k-0001"],"prompt":"Look there","agentsStates":{{}}}}}}}}"#
+        )
+    };
+    let items: Vec<String> = ["spawnAgent", "sendInput", "closeAgent"]
+        .iter()
+        .flat_map(|tool| [item("started", tool, "inProgress"), item("completed", tool, "completed")])
+        .collect();
+    let mut lines = vec![r#"{"method":"thread/started","params":{"thread":{"id":"t-0001","turns":[]}}}"#];
+    lines.extend(items.iter().map(String::as_str));
+    holds("codex:app-server", &lines);
+}
+
+const INIT: &str =
+    r#"{"type":"system","subtype":"init","cwd":"/home/user/work","session_id":"s-0001","tools":[],"model":"m-1","permissionMode":"default"}"#;
+
+/// A block that is all there when it begins is told with the whole one; a piece of arguments may be a text between quotes.
+#[test]
+fn blocks_of_claude_in_pieces() {
+    let line = |event: &str| format!(r#"{{"type":"stream_event","event":{event},"session_id":"s-0001","parent_tool_use_id":null,"uuid":"u"}}"#);
+    let whole = |block: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"msg-1","role":"assistant","model":"m-1","content":[{block}]}},"parent_tool_use_id":null,"session_id":"s-0001"}}"#
+        )
+    };
+    let piece = |text: &str| {
+        line(&format!(
+            r#"{{"type":"content_block_delta","index":1,"delta":{{"type":"input_json_delta","partial_json":"{text}"}}}}"#
+        ))
+    };
+    let lines = [
+        INIT.to_owned(),
+        line(r#"{"type":"message_start","message":{"id":"msg-1","role":"assistant","model":"m-1","content":[]}}"#),
+        line(r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"cmVkYWN0ZWQ="}}"#),
+        whole(r#"{"type":"redacted_thinking","data":"cmVkYWN0ZWQ="}"#),
+        line(r#"{"type":"content_block_stop","index":0}"#),
+        line(r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"call_1","name":"Bash","input":{}}}"#),
+        piece(r#"{\"command\": "#),
+        piece(r#"\"echo whole\""#),
+        piece("}"),
+        whole(r#"{"type":"tool_use","id":"call_1","name":"Bash","input":{"command":"echo whole"}}"#),
+        line(r#"{"type":"content_block_stop","index":1}"#),
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"Exit code 9","is_error":true}]},"session_id":"s-0001"}"#.to_owned(),
+    ];
+    holds("claude", &lines.each_ref().map(String::as_str));
+}
+
+/// What a command of the program's own prints is the answer, and has more blanks behind it there.
+#[test]
+fn answers_that_are_not_quite_the_last_text() {
+    holds(
+        "claude",
+        &[
+            INIT,
+            r#"{"type":"assistant","message":{"id":"msg-1","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"Context Usage"}]},"session_id":"s-0001"}"#,
+            r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Context Usage\n\n"}"#,
+        ],
+    );
+}
+
+/// A line with the results of a reply's calls says some that the calls have said, and others that waited for what subagents did.
+#[test]
+fn results_that_the_calls_of_a_chat_have_said() {
+    holds(
+        "gemini:chat",
+        &[
+            r#"{"sessionId":"s-0001","projectHash":"0","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#,
+            r#"{"id":"m-0001","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"text":"Go on"}]}"#,
+            r#"{"id":"m-0002","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"Both.","thoughts":[],"model":"m-1","toolCalls":[{"id":"invoke-0001","name":"invoke_agent","args":{"agent_name":"generalist","prompt":"Look there"},"result":[{"functionResponse":{"id":"invoke-0001","name":"invoke_agent","response":{"output":"It has looked."}}}],"status":"success","agentId":"agent-0001"},{"id":"run-0002","name":"run_shell_command","args":{"command":"echo main"},"result":[{"functionResponse":{"id":"run-0002","name":"run_shell_command","response":{"output":"<context>\nOutput: main\nProcess Group PGID: 18116\n</context>"}}}],"status":"success"}]}"#,
+            r#"{"id":"m-0003","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"functionResponse":{"id":"invoke-0001","name":"invoke_agent","response":{"output":"It has looked."}}},{"functionResponse":{"id":"run-0002","name":"run_shell_command","response":{"output":"<context>\nOutput: main\nProcess Group PGID: 18116\n</context>"},"beside":"Value 42"}}]}"#,
+        ],
+    );
+}
