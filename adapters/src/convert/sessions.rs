@@ -209,7 +209,7 @@ const fn begins(kind: &Kind<'_>) -> bool {
 
 /// Whether it may stand before a session's first line as well as within a turn; what follows tells.
 const fn is_before_a_session(kind: &Kind<'_>) -> bool {
-    matches!(kind, Kind::Notice(notice) if matches!(notice.topic, Topic::Hook | Topic::Status))
+    matches!(kind, Kind::Notice(notice) if matches!(notice.topic, Topic::Hook | Topic::Status | Topic::Other))
 }
 
 #[cfg(test)]

@@ -208,6 +208,25 @@ fn a_thought_and_its_summary_are_both_told() {
     }
 }
 
+/// What is said of a thread before the call that starts it says whose it is changes no session.
+#[test]
+fn news_of_a_thread_that_nobody_has_named_yet() {
+    let log = [
+        r#"{"method":"thread/started","params":{"thread":{"id":"t","turns":[]}}}"#,
+        r#"{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}"#,
+        r#"{"method":"thread/status/changed","params":{"threadId":"k","status":{"type":"idle"}}}"#,
+        r#"{"method":"warning","params":{"threadId":"k","message":"no such model"}}"#,
+        r#"{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"agentMessage","id":"m","text":"seen"}}}"#,
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let mut checker = crate::check::Checker::new("codex:app-server".parse().unwrap());
+    checker.feed(log.as_bytes());
+    let rules: Vec<_> = checker.finish().0.into_iter().map(|finding| finding.rule).collect();
+    assert!(rules.is_empty(), "{rules:?}");
+}
+
 /// A thread may begin before the call that starts it says which one it is.
 #[test]
 fn threads_of_agents_are_below_the_call_that_is_starting_one() {
