@@ -36,7 +36,9 @@ fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
     match line.kind {
         "session_meta" if line.find(&["payload", "id"]).is_some() => Some((PROOF, "session_meta with its payload")),
         "response_item" | "event_msg" if line.find(&["payload", "type"]).is_some() => Some((PROOF, "an item of a rollout file")),
-        "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" => Some((STRONG, "a line of a rollout file")),
+        "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "inter_agent_communication_metadata" => {
+            Some((STRONG, "a line of a rollout file"))
+        }
         _ => None,
     }
 }

@@ -63,6 +63,34 @@ fn patches_and_commands_of_rollouts() {
     );
 }
 
+/// What another agent says is a prompt that is encrypted in part, or news.
+#[test]
+fn what_other_agents_of_a_team_say() {
+    let line = |kind: &str, payload: &str| format!(r#"{{"timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}","payload":{payload}}}"#);
+    let sends = |for_it: bool| line("inter_agent_communication_metadata", &format!(r#"{{"trigger_turn":{for_it}}}"#));
+    let says = |text: &str| {
+        line(
+            "response_item",
+            &format!(
+                r#"{{"type":"agent_message","id":"amsg-1","author":"/root","recipient":"/root/a","content":[{{"type":"input_text","text":"{text}"}},{{"type":"encrypted_content","encrypted_content":"gAAAAB {text}"}}]}}"#
+            ),
+        )
+    };
+    let answers = line(
+        "response_item",
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I have looked"}]}"#,
+    );
+    let lines = [
+        META.to_owned(),
+        sends(true),
+        says("Message Type: NEW_TASK"),
+        answers,
+        sends(false),
+        says("Message Type: FINAL_ANSWER"),
+    ];
+    holds("codex:rollout", &lines.each_ref().map(String::as_str));
+}
+
 #[test]
 fn what_is_done_with_other_agents() {
     let item = |word: &str, tool: &str, status: &str| {

@@ -42,6 +42,8 @@ pub struct Decoder {
     total: Option<[u64; 4]>,
     /// Why the turn failed.
     error: String,
+    /// What another agent says next begins a turn.
+    pub(super) sent_for: bool,
 }
 
 /// A model call.
@@ -65,7 +67,15 @@ impl Decode for Decoder {
         let kind = line.kind.map_or("", Str::as_escaped);
         let known = matches!(
             kind,
-            "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" | "response_item" | "event_msg" | "state"
+            "session_meta"
+                | "turn_context"
+                | "world_state"
+                | "token_usage_record"
+                | "compacted"
+                | "response_item"
+                | "event_msg"
+                | "inter_agent_communication_metadata"
+                | "state"
         );
         if !known {
             unknown(line.raw, self.kept.known(cx), sink);
@@ -90,6 +100,10 @@ impl Decode for Decoder {
             "compacted" => self.compaction(&line, kind, line.text("message"), sink),
             "response_item" => self.item(&line, sink)?,
             "event_msg" => self.view(&line, sink)?,
+            "inter_agent_communication_metadata" => {
+                self.sent_for = line.get("trigger_turn").and_then(Raw::bool) == Some(true);
+                self.notice(&line, kind, Topic::Other, None, sink);
+            }
             _ => self.notice(&line, kind, Topic::Other, None, sink),
         }
         Ok(used)

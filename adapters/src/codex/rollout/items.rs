@@ -51,6 +51,7 @@ impl Decoder {
         let name = line.need("type")?.unescape();
         match &*name {
             "message" => self.message(line, sink)?,
+            "agent_message" => self.from_agent(line, sink)?,
             "reasoning" => self.reasoning(line, sink),
             "function_call" => {
                 let call = function(line)?;
@@ -101,6 +102,16 @@ impl Decoder {
                 let name = format!("message/{role}");
                 self.notice(line, &name, Topic::Other, None, sink);
             }
+        }
+        Ok(())
+    }
+
+    /// Another agent of the team gives a task, or says what came of one.
+    fn from_agent<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let blocks = blocks(line.need_list("content")?, &line.cx);
+        match std::mem::take(&mut self.sent_for) && !blocks.is_empty() {
+            true => self.prompt(line, blocks, sink),
+            false => self.notice(line, "agent_message", Topic::Other, None, sink),
         }
         Ok(())
     }

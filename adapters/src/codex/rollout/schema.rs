@@ -17,6 +17,7 @@ pub(super) static SIDE: Side = Side {
         line::<Happened>(&[("type", "event_msg")]),
         line::<Other>(&[("type", "world_state")]),
         line::<Other>(&[("type", "token_usage_record")]),
+        line::<Other>(&[("type", "inter_agent_communication_metadata")]),
         line::<Other>(&[("type", "compacted")]),
         line::<Header>(&[("instructions", "")]),
         line::<State>(&[("record_type", "state")]),

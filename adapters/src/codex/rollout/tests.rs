@@ -114,6 +114,22 @@ fn prompts_begin_turns() {
     assert!(events(&[META, start, ASK, &used_up]).contains("\"outcome\":\"limit_budget\""));
 }
 
+/// What another agent of the team says begins a turn where that is said (0.171).
+#[test]
+fn another_agent_gives_a_task_or_says_what_came_of_one() {
+    let says = r#"response_item {"type":"agent_message","author":"/root","recipient":"/root/a","content":[{"type":"input_text","text":"Message Type: NEW_TASK\n"},{"type":"encrypted_content","encrypted_content":"look"}]}"#;
+    let sends = |for_it: bool| format!(r#"inter_agent_communication_metadata {{"trigger_turn":{for_it}}}"#);
+    for (lines, prompts) in [
+        (&[META, &sends(true), says, SAY][..], 1),
+        (&[META, ASK, SAY, &sends(false), says, SAY], 1),
+        (&[META, ASK, SAY, &sends(true), says, SAY, says], 2),
+    ] {
+        let stored = events(lines);
+        assert_eq!((count(&stored, "prompt"), count(&stored, "unknown")), (prompts, 0), "{stored}");
+        assert_eq!(count(&stored, "outcome"), prompts, "{stored}");
+    }
+}
+
 /// What the program tells the model is no prompt, said so or not.
 #[test]
 fn context_is_no_prompt() {
