@@ -69,6 +69,8 @@ pub struct Trace {
     /// The part that is held on which that entry depends.
     depends: Cell<Option<u64>>,
     held: RefCell<HeldParts>,
+    /// Arguments of calls that go over in other words, or in pieces.
+    arguments: RefCell<Vec<Span>>,
 }
 
 /// Whether one part is inside another, or is that one.
@@ -111,6 +113,7 @@ impl Trace {
         self.whole.set(false);
         self.depends.set(None);
         self.held.borrow_mut().begin();
+        self.arguments.borrow_mut().clear();
     }
 
     /// The line is a part of one.

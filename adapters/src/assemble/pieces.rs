@@ -216,7 +216,7 @@ impl Thread {
             }
             Block::Call(call) => {
                 if desk.want.inputs {
-                    desk.down.out.used(call.input.as_str());
+                    desk.down.out.goes_in_words(call.input.as_str());
                 }
                 // The ledger tells whether the pieces say the same even where nobody wants them.
                 let compared = desk.want.inputs || desk.down.out.traced();

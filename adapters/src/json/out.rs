@@ -299,6 +299,22 @@ impl Out {
         }
     }
 
+    /// Tells the ledger that a part of a call's arguments goes over in other words, or in pieces.
+    #[inline]
+    pub(crate) fn goes_in_words(&self, part: &str) {
+        if let Some(trace) = &self.trace {
+            trace.goes_in_words(part);
+        }
+    }
+
+    /// Holds what was told so of a call with these arguments.
+    #[inline]
+    pub(crate) fn hold_words(&self, kept: &mut Kept, input: &str) {
+        if let Some(trace) = &self.trace {
+            trace.hold_words(kept, input);
+        }
+    }
+
     /// Tells the ledger that a part has no place in the target, where it is not a part of the line as it stands: it came in a text of
     /// its own, or in `pieces`.
     #[inline]

@@ -89,6 +89,7 @@ impl Tasks {
                 if let Some(call) = task.calls.iter_mut().rfind(is_it) {
                     call.input.push_str(text.as_escaped());
                     task.told([text.as_escaped()], out);
+                    out.hold_words(&mut task.kept, text.as_escaped());
                 }
             }
             Kind::ToolResult(result) => {
@@ -156,6 +157,7 @@ impl Task {
             true => out.hold(&mut self.kept, call.input.as_str()),
             false => leaves(call.input).iter().for_each(|part| out.hold_unsaid(&mut self.kept, part.as_str())),
         }
+        out.hold_words(&mut self.kept, call.input.as_str());
         if self.known(call.id).is_none() {
             self.add(TaskCall {
                 id: call.id.as_escaped().to_owned(),

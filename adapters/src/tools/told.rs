@@ -44,7 +44,7 @@ impl Translate {
             out.renamed(call.name.as_escaped(), "the target's own tool name");
         }
         if call.input == made.input {
-            return out.used(call.input.as_str());
+            return out.goes_in_words(call.input.as_str());
         }
         let words = |input: &str| {
             let arena = Bump::new();
@@ -110,7 +110,7 @@ pub(crate) fn tell_arguments<'c>(
     let Trial { fates, moved, .. } = trial;
     for (slice, became, name) in fates {
         match became {
-            Became::Same => out.used(slice),
+            Became::Same => out.goes_in_words(slice),
             Became::Other => out.renamed(slice, RENAMED),
             Became::Nothing => lose(slice, &name),
         }

@@ -156,12 +156,31 @@ impl Trace {
 
     /// Remembers where a part stands, which counts as gone over until it is told otherwise.
     pub(crate) fn place(&self, kept: &mut Kept, part: &str) {
-        let Some((from, to)) = self.span(part) else { return };
+        if let Some(span) = self.span(part) {
+            self.place_span(kept, span);
+        }
+    }
+
+    fn place_span(&self, kept: &mut Kept, (from, to): Span) {
         let mut held = self.held.borrow_mut();
         held.count += 1;
         let number = held.count;
         held.here.push((number, from, to));
         kept.0.push(number);
+    }
+
+    /// A part of a call's arguments goes over in other words, or in pieces.
+    pub(crate) fn goes_in_words(&self, part: &str) {
+        self.used(part);
+        self.arguments.borrow_mut().extend(self.span(part));
+    }
+
+    /// What was told so of a call that goes over later, if at all. Not of one whose arguments are those of the line.
+    pub(crate) fn hold_words(&self, kept: &mut Kept, input: &str) {
+        let parts = self.arguments.take();
+        if self.span(input).is_none() {
+            parts.into_iter().for_each(|span| self.place_span(kept, span));
+        }
     }
 
     /// Parts that were held have gone over.

@@ -141,6 +141,22 @@ fn blocks_of_claude_in_pieces() {
     holds("claude", &lines.each_ref().map(String::as_str));
 }
 
+/// What a subagent does has no line of its own everywhere: a call of it is lost with all that it asks for where its own has no result.
+#[test]
+fn calls_of_subagents_whose_own_has_no_result() {
+    let call = |id: &str, name: &str, input: &str, parent: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"msg-{id}","role":"assistant","model":"m-1","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{input}}}]}},"parent_tool_use_id":{parent},"session_id":"s-0001"}}"#
+        )
+    };
+    let begins = call("call_1", "Agent", r#"{"description":"Look there","prompt":"Look there now"}"#, "null");
+    let runs = call("call_2", "Bash", r#"{"command":"sleep 15","description":"Wait for long"}"#, "\"call_1\"");
+    let ends = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Over and out"}"#;
+    holds("claude", &[INIT, &begins, &runs, ends]);
+    let shows = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"I have looked"}]},"session_id":"s-0001","tool_use_result":{"status":"completed","prompt":"Look there now","content":[{"type":"text","text":"I have looked"}]}}"#;
+    holds("claude", &[INIT, &begins, &runs, shows, ends]);
+}
+
 /// What a command of the program's own prints is the answer, and has more blanks behind it there.
 #[test]
 fn answers_that_are_not_quite_the_last_text() {
