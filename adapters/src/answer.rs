@@ -8,6 +8,25 @@ const NO_ANSWER: &str = "no place in the target: the last text of a turn is its 
 /// The same where one value is written for all turns.
 pub(crate) const NOT_THE_LAST: &str = "no place in the target: the answer of the last turn is written";
 
+/// The same of what no text can hold.
+const HALVES: &str = "half of a surrogate pair cannot stand in a text";
+
+/// A string goes over as the text itself.
+pub(crate) fn used_as_text(text: Str<'_>, out: &Out) {
+    match out.traced() && text.utf8_len().is_none() {
+        true => out.renamed(text.as_escaped(), HALVES),
+        false => out.used(text.as_escaped()),
+    }
+}
+
+/// What was held of a string goes over with it as the text itself.
+pub(crate) fn release_as_text(kept: &mut Kept, text: Str<'_>, out: &Out) {
+    match out.traced() && text.utf8_len().is_none() {
+        true => out.rename_held(kept, HALVES),
+        false => out.release(kept),
+    }
+}
+
 /// The text that is the answer so far: whether it is written is known when the turn is over.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
@@ -71,6 +90,19 @@ impl Answer {
         let text = std::mem::take(&mut self.text);
         self.take_back(out);
         text
+    }
+
+    /// The turn is over: writes its answer as a text. Returns whether there is one.
+    pub(crate) fn print(&mut self, said: Option<Str<'_>>, out: &mut Out) -> bool {
+        said.into_iter().for_each(|said| used_as_text(said, out));
+        let so_far = Str::trusted(&self.text);
+        if said.is_none_or(|said| out.traced() && said.unescape().contains(&*so_far.unescape())) {
+            release_as_text(&mut self.kept, so_far, out);
+        }
+        let held = self.end(said, out);
+        let answer = said.unwrap_or(Str::trusted(&held));
+        out.lit(&answer.unescape());
+        !answer.is_empty()
     }
 
     /// The turn is over, and nothing is written of it.

@@ -53,8 +53,7 @@ impl Encoder {
         } else {
             outcome.text
         };
-        let held = self.answer.end(said, out);
-        out.bytes(said.unwrap_or(Str::trusted(&held)).unescape().as_bytes());
+        self.answer.print(said, out);
         out.lit("\n");
     }
 

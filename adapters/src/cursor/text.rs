@@ -2,6 +2,7 @@
 
 use super::encode::Encoder;
 use super::lines::{member, name, raw_member};
+use crate::answer::used_as_text;
 use crate::codec::{Dialect, Layout};
 use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
@@ -14,7 +15,10 @@ impl Encoder {
         if let Some(text) = outcome.text.filter(|_| out.traced())
             && (said.is_empty() || said.contains(text.as_escaped()))
         {
-            out.used(text.as_escaped());
+            match self.style.mode.layout {
+                Layout::Text => used_as_text(text, out),
+                _ => out.used(text.as_escaped()),
+            }
         }
         match self.style.mode.layout {
             Layout::Text => {
@@ -84,8 +88,7 @@ impl Encoder {
             return self.answer.lose("no place in the text of 2025: it says what was done", out);
         }
         let said = outcome.text.filter(|_| self.answer.text().is_empty());
-        let held = self.answer.end(said, out);
-        out.lit(&said.unwrap_or(Str::trusted(&held)).unescape());
+        self.answer.print(said, out);
         out.lit("\n");
     }
 

@@ -8,6 +8,7 @@ use super::lines::{close, error_of, member};
 use super::results::Results;
 use super::stats::{Taken, plus};
 use super::{FORBIDDEN, TOOL_ERROR, UNKNOWN};
+use crate::answer::used_as_text;
 use crate::codec::Layout;
 use crate::event::{
     Block, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope, Session,
@@ -88,7 +89,7 @@ impl Encoder {
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
-            out.used(text.as_escaped());
+            used_as_text(text, out);
             self.turn.open_line = !plain.ends_with('\n');
             return out.lit(&plain);
         }
@@ -307,8 +308,10 @@ impl Encoder {
         let says = |said: &str| said.contains(text.as_escaped()) || Str::trusted(said).unescape().contains(&*text.unescape());
         if says(&self.turn.said) {
             // A document gives no more than the text behind the last result.
-            if !self.is_document() || says(self.answer.text()) {
-                out.used(text.as_escaped());
+            match self.style.mode.layout {
+                Layout::Text => used_as_text(text, out),
+                _ if !self.is_document() || says(self.answer.text()) => out.used(text.as_escaped()),
+                _ => {}
             }
             return;
         }

@@ -1,6 +1,7 @@
 //! Text for people: each text of the reply on lines of its own, and thoughts where they are asked for.
 
 use super::encode::Encoder;
+use crate::answer::used_as_text;
 use crate::event::{Block, Event, Kind, Outcome};
 use crate::json::{Out, Str};
 
@@ -39,6 +40,6 @@ impl Encoder {
             out.lit(plain);
             out.lit("\n");
         }
-        out.used(text.as_escaped());
+        used_as_text(text, out);
     }
 }

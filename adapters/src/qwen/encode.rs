@@ -323,10 +323,7 @@ impl Encoder {
                 }
             }
             Kind::Outcome(outcome) => {
-                let held = self.answer.end(outcome.text, out);
-                let answer = outcome.text.unwrap_or(Str::trusted(&held));
-                if !answer.is_empty() {
-                    out.lit(&answer.unescape());
+                if self.answer.print(outcome.text, out) {
                     out.lit("\n");
                 }
             }

@@ -132,8 +132,7 @@ impl Encoder {
             // The program writes errors to stderr.
             Kind::Outcome(outcome) if outcome.is_error => self.answer.lose("a turn that failed prints no answer", out),
             Kind::Outcome(outcome) => {
-                let held = self.answer.end(outcome.text, out);
-                out.lit(&outcome.text.unwrap_or(Str::trusted(&held)).unescape());
+                self.answer.print(outcome.text, out);
                 out.lit("\n");
             }
             _ => {}

@@ -170,6 +170,19 @@ fn answers_that_are_not_quite_the_last_text() {
     );
 }
 
+/// No text holds half of a surrogate pair, which a string of JSON may.
+#[test]
+fn halves_of_surrogate_pairs_in_texts() {
+    holds(
+        "claude",
+        &[
+            INIT,
+            r#"{"type":"assistant","message":{"id":"msg-1","role":"assistant","model":"m-1","content":[{"type":"thinking","thinking":"Odd \udc00 thought","signature":"c2NyaXB0ZWQ="},{"type":"text","text":"Odd \udc00 text"}]},"session_id":"s-0001"}"#,
+            r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Odd \udc00 text"}"#,
+        ],
+    );
+}
+
 /// A line with the results of a reply's calls says some that the calls have said, and others that waited for what subagents did.
 #[test]
 fn results_that_the_calls_of_a_chat_have_said() {
