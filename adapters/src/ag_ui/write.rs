@@ -318,6 +318,9 @@ impl Encoder {
             "reasoning".to_owned()
         };
         let id = if is_text { self.fresh(&message) } else { self.message(&message, out) };
+        if is_text && id != message {
+            out.invented("/messageId", "another message of the run has its id");
+        }
         if is_text {
             self.begin("TEXT_MESSAGE_START", &thread.id, out);
             message_id(&id, out);

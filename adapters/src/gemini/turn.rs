@@ -89,11 +89,19 @@ impl Encoder {
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
-            used_as_text(text, out);
+            self.says(text, out);
             self.turn.open_line = !plain.ends_with('\n');
             return out.lit(&plain);
         }
         self.piece(text, origin.time, &[], out);
+    }
+
+    /// A text has gone over.
+    fn says(&self, text: Str<'_>, out: &Out) {
+        match self.style.mode.layout {
+            Layout::Text => used_as_text(text, out),
+            _ => out.used(text.as_escaped()),
+        }
     }
 
     /// In text whatever is not said begins on a line of its own.
@@ -308,10 +316,8 @@ impl Encoder {
         let says = |said: &str| said.contains(text.as_escaped()) || Str::trusted(said).unescape().contains(&*text.unescape());
         if says(&self.turn.said) {
             // A document gives no more than the text behind the last result.
-            match self.style.mode.layout {
-                Layout::Text => used_as_text(text, out),
-                _ if !self.is_document() || says(self.answer.text()) => out.used(text.as_escaped()),
-                _ => {}
+            if !self.is_document() || says(self.answer.text()) {
+                self.says(text, out);
             }
             return;
         }

@@ -413,10 +413,11 @@ impl Encoder {
         } else {
             let error = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
             let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
-            if error.is_none() {
-                out.release(&mut self.turn.kept);
+            match failure::write(outcome.kind, error.or(held), out) {
+                _ if error.is_some() => {}
+                true => out.release(&mut self.turn.kept),
+                false => out.rename_held(&mut self.turn.kept, failure::ON_A_LINE),
             }
-            failure::write(outcome.kind, error.or(held), out);
         }
         out.drop_held(
             &mut self.turn.kept,

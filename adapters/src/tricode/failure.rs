@@ -32,10 +32,13 @@ pub(super) fn text<'a>(line: &'a str, cx: &Cx<'a>) -> Str<'a> {
     }
 }
 
-/// Writes the line. Newlines become blanks: it has to stay one line.
-pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) {
-    let said = error.map_or(std::borrow::Cow::Borrowed(""), Str::unescape);
-    let said = match said.trim() {
+/// What the ledger says of an error with newlines, or blanks around it.
+pub(super) const ON_A_LINE: &str = "a failure is told on one line";
+
+/// Writes the line. Newlines become blanks: it has to stay one line. Returns whether nothing else became of the error.
+pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) -> bool {
+    let whole = error.map_or(std::borrow::Cow::Borrowed(""), Str::unescape);
+    let said = match whole.trim() {
         "" => {
             out.invented("", "the source does not say what went wrong");
             words(kind)
@@ -57,9 +60,14 @@ pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) {
     }
     quoted(&said[from..], out);
     out.lit("\n");
+    let as_said = from == 0 && said.len() == whole.len() || whole.is_empty();
     if let Some(error) = error {
-        out.used(error.as_escaped());
+        match as_said {
+            true => out.used(error.as_escaped()),
+            false => out.renamed(error.as_escaped(), ON_A_LINE),
+        }
     }
+    as_said
 }
 
 /// Writes a part of the line. A line that holds the beginning of an object is read as that object, wherever it stands; without

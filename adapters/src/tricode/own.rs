@@ -126,7 +126,8 @@ fn outcome_line(outcome: &Outcome<'_>, fields: Fields<'_>, out: &mut Out) {
         return;
     }
     if outcome.kind != OutcomeKind::Success {
-        return failure::write(outcome.kind, outcome.error, out);
+        failure::write(outcome.kind, outcome.error, out);
+        return;
     }
     if let Some(text) = outcome.text {
         out.used(text.as_escaped());

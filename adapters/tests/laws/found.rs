@@ -170,6 +170,36 @@ fn answers_that_are_not_quite_the_last_text() {
     );
 }
 
+/// Of a turn that failed Tricode says why on one line.
+#[test]
+fn errors_of_several_lines() {
+    let says = r#"{"type":"assistant","message":{"id":"msg-1","role":"assistant","model":"m-1","content":[{"type":"text","text":"A slow text "}]},"session_id":"s-0001"}"#;
+    for end in [r#","result":"API Error: refused\n\nTry again""#, ""] {
+        let fails = format!(r#"{{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s-0001"{end}}}"#);
+        holds("claude", &[INIT, says, &fails]);
+    }
+}
+
+/// A reply that goes on when its block has ended is several messages of AG-UI, of which one has the reply's id.
+#[test]
+fn replies_that_go_on_behind_their_end() {
+    let line = |event: &str| format!(r#"{{"type":"stream_event","event":{event},"session_id":"s-0001","parent_tool_use_id":null,"uuid":"u"}}"#);
+    let piece = line(r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Cut off he"}}"#);
+    let lines = [
+        INIT.to_owned(),
+        line(r#"{"type":"message_start","message":{"id":"msg-0001","role":"assistant","model":"m-1","content":[]}}"#),
+        line(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#),
+        piece.clone(),
+        line(r#"{"type":"content_block_stop","index":0}"#),
+        piece.clone(),
+        piece,
+        r#"{"type":"assistant","message":{"id":"msg-0001","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"Cut off heCut off heCut off he"}]},"session_id":"s-0001"}"#.to_owned(),
+        line(r#"{"type":"message_stop"}"#),
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Cut off heCut off heCut off he"}"#.to_owned(),
+    ];
+    holds("qwen-code", &lines.each_ref().map(String::as_str));
+}
+
 /// No text holds half of a surrogate pair, which a string of JSON may.
 #[test]
 fn halves_of_surrogate_pairs_in_texts() {
