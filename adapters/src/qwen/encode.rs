@@ -323,9 +323,8 @@ impl Encoder {
                 }
             }
             Kind::Outcome(outcome) => {
-                if self.answer.print(outcome.text, out) {
-                    out.lit("\n");
-                }
+                let answered = self.answer.print(outcome.text, out);
+                out.lit(if answered { "\n" } else { "" });
             }
             _ => {}
         }

@@ -51,7 +51,7 @@ impl Decoder {
         let name = line.need("type")?.unescape();
         match &*name {
             "message" => self.message(line, sink)?,
-            "agent_message" => self.from_agent(line, sink)?,
+            "agent_message" => self.agent_says(line, sink)?,
             "reasoning" => self.reasoning(line, sink),
             "function_call" => {
                 let call = function(line)?;
@@ -107,7 +107,7 @@ impl Decoder {
     }
 
     /// Another agent of the team gives a task, or says what came of one.
-    fn from_agent<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    fn agent_says<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let blocks = blocks(line.need_list("content")?, &line.cx);
         match std::mem::take(&mut self.sent_for) && !blocks.is_empty() {
             true => self.prompt(line, blocks, sink),
