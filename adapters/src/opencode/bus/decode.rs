@@ -147,7 +147,7 @@ impl Decoder {
         let Some(id) = said.session() else { return here };
         match self.children.iter().find(|child| child.id == id.as_escaped()) {
             Some(child) => Origin {
-                parent: Some(Str::trusted(cx.arena.alloc_str(&child.call))),
+                parent: (!child.call.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&child.call))),
                 agent: Some(cx.keep(Agent {
                     id: Some(id),
                     ..Agent::default()
@@ -216,7 +216,8 @@ impl Decoder {
                 let id = said.session().unwrap_or_default();
                 if !self.children.iter().any(|child| child.id == id.as_escaped()) {
                     let mut child = Thread::of(id.as_escaped());
-                    self.task.clone_into(&mut child.call);
+                    // Its call may be told before or behind it; that of an earlier subagent is not its own.
+                    child.call = std::mem::take(&mut self.task);
                     if self.children.len() == MOST_CHILDREN {
                         self.children.remove(0);
                     }
@@ -404,9 +405,10 @@ impl Decoder {
         let Called { call, result, .. } = part.call().map_err(|_| said.missing("properties/part/state"))?;
         let session = said.text(&["part", "state", "metadata", "sessionId"]);
         if call.name.is("task") && main && !status.is("pending") {
-            call.id.as_escaped().clone_into(&mut self.task);
-            if let Some(child) = session.and_then(|id| self.children.iter_mut().find(|child| child.id == id.as_escaped())) {
-                call.id.as_escaped().clone_into(&mut child.call);
+            match session.and_then(|id| self.children.iter_mut().find(|child| child.id == id.as_escaped())) {
+                Some(child) => call.id.as_escaped().clone_into(&mut child.call),
+                None if status.is("running") => call.id.as_escaped().clone_into(&mut self.task),
+                None => {}
             }
         }
         let (thread, _) = self.thread(said);
@@ -469,17 +471,21 @@ impl Decoder {
 }
 
 /// What else its events are called.
-const FAMILIES: [&str; 17] = [
+const FAMILIES: [&str; 21] = [
+    "catalog.",
     "command.",
     "file.",
     "ide.",
     "installation.",
+    "integration.",
     "lsp.",
     "mcp.",
     "message.",
+    "plugin.",
     "project.",
     "pty.",
     "question.",
+    "reference.",
     "server.",
     "session.",
     "todo.",

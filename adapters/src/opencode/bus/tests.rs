@@ -139,3 +139,19 @@ fn it_is_not_written() {
     let step = "{\"type\":\"step_start\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"part\":{\"id\":\"prt_1\",\"messageID\":\"msg_1\",\"sessionID\":\"ses_1\",\"type\":\"step-start\"}}\n";
     assert_eq!(testing::converted(step, "opencode", "opencode:bus"), "");
 }
+
+/// OpenCode 1.18.33 begins a subagent's session before it says that the call runs.
+#[test]
+fn a_subagent_that_begins_before_its_call_runs_is_that_calls() {
+    let log = log();
+    let lines: Vec<&str> = log.split_inclusive('\n').collect();
+    let at = |what: &str| lines.iter().position(|line| line.contains(what)).expect("the log has it");
+    let (runs, begins) = (at(r#""status":"running""#), at(r#""parentID":"ses_a""#));
+    let mut swapped = lines.clone();
+    let running = lines[runs].replace(r#""status":"running","#, r#""status":"running","metadata":{"sessionId":"ses_b"},"#);
+    swapped[runs] = lines[begins];
+    swapped[begins] = &running;
+    let events = converted(&swapped.concat(), "agentglot");
+    assert!(!events.contains(r#""parent":"""#), "{events}");
+    assert_eq!(converted(&swapped.concat(), "claude"), converted(&log, "claude"));
+}
