@@ -239,6 +239,32 @@ fn a_reply_that_was_given_up_is_not_said_twice() {
     );
 }
 
+/// Qwen Code calls the model again when its reply was cut off, and goes on with the text that has stopped.
+#[test]
+fn a_text_that_goes_on_behind_its_end_is_one() {
+    let log = r#"
+        {"event":"round_start","round":"m1"}
+        {"event":"block_start","index":0,"block":{"type":"text"}}
+        {"event":"delta","index":0,"text":"Hel"}
+        {"event":"block_stop","index":0}
+        {"event":"delta","index":0,"text":"l"}
+        {"event":"delta","index":0,"text":"o"}
+        {"event":"reply","round":"m1","blocks":[{"type":"text","text":"Hello"}]}
+        {"event":"round_end"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let texts = |want| -> Vec<String> {
+        let all = assemble(Dialect::QwenCode, want, Duties::default(), log);
+        all.into_iter().filter(|l| l.starts_with("delta") || l.starts_with("reply")).collect()
+    };
+    let deltas = texts(Want::DELTAS);
+    let said: Vec<&str> = deltas.iter().filter_map(|l| l.split_once("text:")).map(|(_, text)| text).collect();
+    assert_eq!(said, ["\"Hel\"", "\"l\"", "\"o\""], "{deltas:#?}");
+    let whole = "reply round:\"m1\" blocks:[{\"type\":\"text\",\"text\":\"Hello\"}]";
+    assert_eq!(texts(Want::SNAPSHOTS), [whole]);
+    assert_eq!(texts(Want::BOTH).iter().filter(|l| *l == whole).count(), 1);
+}
+
 #[test]
 fn what_the_source_finally_calls_its_arguments_goes_over() {
     let log = PARTIAL.replace("\"input\":{\"p\":1}", "\"input\":{\"all\":false,\"p\":1}");

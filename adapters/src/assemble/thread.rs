@@ -167,7 +167,9 @@ impl Thread {
             desk.emit(event);
             return None;
         }
-        let known = self.waiting.growing(&self.blocks, delta.index);
+        let stopped = self.stopped(delta);
+        let unclosed = stopped.filter(|&at| !self.blocks[at].closed && !self.blocks[at].shown);
+        let known = self.waiting.growing(&self.blocks, delta.index).or(unclosed);
         let at = match known.filter(|&at| !self.blocks[at].has_gone()) {
             Some(at) => at,
             None => {
@@ -190,6 +192,11 @@ impl Thread {
                     Piece::Text(_) | Piece::Other(_) => BlockHead::Text,
                 };
                 let at = self.begin_block(event, BlockStart { index: delta.index, head }, &mut desk);
+                if let (Some(stopped), false) = (stopped.filter(|stopped| stopped + 1 == at), desk.want.snapshots) {
+                    // In the target it is another block. The whole one that follows says both.
+                    self.blocks[stopped].confirmed = true;
+                    self.blocks[at].body = self.blocks[stopped].body.clone();
+                }
                 if let (Piece::Input(_), Some(parent), Some(trace)) = (delta.piece, event.origin.parent, desk.down.cx.trace) {
                     trace.hold_unsaid(&mut self.blocks[at].facts[2], parent.as_escaped());
                 }
@@ -221,6 +228,19 @@ impl Thread {
             desk.down.out.merged_with(&block.kept, "deltas of a block that goes over whole");
         }
         Some(at)
+    }
+
+    /// The block that has stopped and that this is a piece of: a text that was cut off may go on when the model is called again.
+    #[inline]
+    fn stopped(&self, delta: Delta<'_>) -> Option<usize> {
+        let last = self.blocks.last()?;
+        let kind = match delta.piece {
+            Piece::Text(_) => BlockKind::Text,
+            Piece::Thinking(_) | Piece::Signature(_) | Piece::Subject(_) => BlockKind::Thinking,
+            Piece::Input(_) | Piece::Other(_) => return None,
+        };
+        let goes_on = self.round.open && last.complete && !last.confirmed && last.source == delta.index && last.kind == kind;
+        goes_on.then(|| self.blocks.len() - 1)
     }
 
     pub(super) fn block_stop(&mut self, event: &Event<'_>, stop: BlockStop, mut desk: Desk<'_, '_, '_>) {
