@@ -38,6 +38,10 @@ impl<const MOST: usize> Seen<MOST> {
         self.ids.contains(&ids::hash(id.as_escaped()))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
     /// Whether some were forgotten.
     pub(crate) fn is_full(&self) -> bool {
         self.order.len() == MOST

@@ -19,6 +19,8 @@ pub(super) struct Round {
     id_differs: bool,
     /// It has a start and a stop of its own.
     framed: bool,
+    /// It was fetched again, and what had come of it was kept.
+    again: bool,
     /// It has more blocks than are kept: nothing is judged any more.
     lost: bool,
 }
@@ -154,11 +156,23 @@ impl Round {
         }
     }
 
+    /// The model is called again; what has come of the reply is kept, if nothing gives it up.
+    pub(super) const fn tries_again(&mut self) {
+        self.again = self.open.is_some();
+    }
+
     /// A piece of a block.
     pub(super) fn delta(&mut self, delta: &Delta<'_>, pieces: Pieces, line: &mut Line<'_>, report: &mut Report) {
-        let Some(block) = self.opened(delta.index, pieces, line, report) else {
-            return;
+        // The text that was cut off has stopped, and goes on: the program stops it once.
+        let stopped = self
+            .blocks
+            .last()
+            .is_some_and(|last| last.index == delta.index && !last.open && !last.compared);
+        let block = match stopped && self.again {
+            true => self.blocks.last_mut(),
+            false => self.opened(delta.index, pieces, line, report),
         };
+        let Some(block) = block else { return };
         match delta.piece {
             Piece::Text(text) | Piece::Thinking(text) => block.text.add(text),
             Piece::Input(text) => {

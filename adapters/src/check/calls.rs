@@ -15,6 +15,8 @@ pub(super) struct Calls {
     /// Every call, and those of them that have a result.
     made: Seen,
     answered: Seen,
+    /// Those of the session before, whose subagents may work on under this one's name.
+    before: Seen,
     /// Results of calls that nobody has made so far.
     orphans: BTreeMap<String, Orphan>,
 }
@@ -123,8 +125,8 @@ impl Calls {
         } else if self.answered.has(id) || self.orphans.contains_key(id.as_escaped()) {
             let text = format!("the call {:?} has a result already", id.unescape());
             report.find(Rule::SecondResult, line.place(id.as_escaped()), text);
-        } else if self.made.has(id) || self.made.is_full() {
-            // It was made when too many were open, or too long ago.
+        } else if self.knows(id) {
+            // It was made when too many were open, too long ago, or in the session before.
             self.answered.add(id);
         } else {
             let orphan = Orphan {
@@ -142,7 +144,14 @@ impl Calls {
 
     /// Whether there was a call of this id.
     pub(super) fn knows(&self, id: Str<'_>) -> bool {
-        self.made.has(id) || self.made.is_full()
+        self.made.has(id) || self.made.is_full() || self.before.has(id)
+    }
+
+    /// Those of the session that follows in the log.
+    pub(super) fn next_session(&mut self) -> Self {
+        let made = std::mem::take(&mut self.made);
+        let before = if made.is_empty() { std::mem::take(&mut self.before) } else { made };
+        Self { before, ..Self::default() }
     }
 
     /// A turn is said again that was said before it, perhaps in this log: its calls are no second ones.

@@ -111,7 +111,8 @@ impl Core {
         } else {
             self.state = std::mem::take(&mut state);
             self.end_session(line.number(), decoder, arena);
-            std::mem::take(&mut self.state).end(self.vendor, &mut self.report);
+            let next = self.state.next();
+            std::mem::replace(&mut self.state, next).end(self.vendor, &mut self.report);
         }
         if let Some(at) = self.interrupted.iter().position(|(other, _)| other == id) {
             self.state = self.interrupted.remove(at).1;
@@ -452,6 +453,7 @@ impl<'c, 'a> Heard<'c, 'a> {
         match event.kind {
             Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
             Kind::Notice(notice) if notice.topic == Topic::Task => turns.task(),
+            Kind::Notice(notice) if notice.topic == Topic::Retry => round.tries_again(),
             Kind::Notice(notice) if notice.topic == Topic::Compaction => {
                 kept(event.fields, vendor.logs.kept_at).for_each(|id| lines.forget(id));
             }

@@ -68,6 +68,14 @@ impl State {
         }
     }
 
+    /// What is known of the session that follows in the log.
+    pub(super) fn next(&mut self) -> Self {
+        Self {
+            calls: self.calls.next_session(),
+            ..Self::default()
+        }
+    }
+
     /// The session is over.
     pub(super) fn end(mut self, vendor: &Vendor, report: &mut Report) {
         self.turns.end(report);

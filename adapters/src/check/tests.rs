@@ -254,3 +254,82 @@ fn an_item_of_which_nothing_was_said_is_not_the_next_whole_one() {
     let (findings, _) = checker.finish();
     assert!(findings.iter().all(|finding| finding.rule != Rule::DeltasDiffer), "{findings:?}");
 }
+
+fn errors(log: &str, format: &str) -> Vec<&'static str> {
+    let mut checker = Checker::new(format.parse().unwrap());
+    checker.feed(log.as_bytes());
+    let (findings, _) = checker.finish();
+    let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+    errors.map(|finding| finding.rule.name()).collect()
+}
+
+/// Qwen Code stops a text once that was cut off, and goes on with it when the model has been called again.
+#[test]
+fn a_text_may_go_on_when_the_model_is_called_again() {
+    let event = |event: &str| format!("{{\"type\":\"stream_event\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"event\":{event}}}\n");
+    let piece = |text: &str| {
+        event(&format!(
+            "{{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}"
+        ))
+    };
+    let whole = |text: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+        )
+    };
+    let retry = "{\"type\":\"system\",\"subtype\":\"retry\",\"session_id\":\"s\",\"data\":{\"preserveText\":true}}\n";
+    let log = |retry: &str, text: &str| {
+        [
+            &event("{\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"role\":\"assistant\"}}"),
+            &event("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}"),
+            &piece("Hel"),
+            &event("{\"type\":\"content_block_stop\",\"index\":0}"),
+            retry,
+            &piece("lo"),
+            &whole(text),
+            &event("{\"type\":\"message_stop\"}"),
+        ]
+        .concat()
+    };
+    let of_blocks = |log: &str| -> Vec<_> {
+        let all = errors(log, "qwen-code").into_iter();
+        all.filter(|rule| rule.contains("block") || rule.contains("deltas")).collect()
+    };
+    assert_eq!(of_blocks(&log(retry, "Hello")), Vec::<&str>::new());
+    assert_eq!(of_blocks(&log(retry, "Help")), ["deltas-differ"]);
+    assert_eq!(of_blocks(&log("", "Hello")), ["block-not-started", "deltas-differ"]);
+}
+
+/// Claude Code's background subagents work on behind `/clear`, under the name of the session that has begun.
+#[test]
+fn a_subagent_works_on_in_the_next_session() {
+    let line = |kind: &str, id: &str, content: &str, parent: &str, session: &str| {
+        format!(
+            "{{\"type\":\"{kind}\",\"message\":{{\"id\":\"{id}\",\"role\":\"{kind}\",\"content\":[{content}]}},\"parent_tool_use_id\":{parent},\"session_id\":\"{session}\"}}\n"
+        )
+    };
+    let call = |id: &str, name: &str| format!("{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":{{}}}}");
+    let result = |id: &str| format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"ok\"}}");
+    let over =
+        |session: &str| format!("{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"\",\"session_id\":\"{session}\"}}\n");
+    let first = [
+        line("assistant", "m1", &call("a", "Task"), "null", "s1"),
+        line("user", "u1", &result("a"), "null", "s1"),
+        line("assistant", "m2", &call("b", "Bash"), "\"a\"", "s1"),
+        over("s1"),
+        over("s2"),
+    ]
+    .concat();
+    let of_calls = |log: &str| -> Vec<_> {
+        let all = errors(log, "claude").into_iter();
+        all.filter(|rule| rule.contains("call") || rule.contains("parent")).collect()
+    };
+    assert_eq!(
+        of_calls(&(first.clone() + &line("user", "u2", &result("b"), "\"a\"", "s2"))),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        of_calls(&(first + &line("user", "u2", &result("c"), "\"d\"", "s2"))),
+        ["unknown-parent", "result-without-call"]
+    );
+}
