@@ -282,3 +282,49 @@ fn images_of_prompts_and_results_are_images_elsewhere() {
         "{back}"
     );
 }
+
+/// What was said of a reply that was cut off stays an item, and the reply that is fetched again is another one.
+#[test]
+fn a_reply_that_was_given_up_is_an_item_of_its_own() {
+    let line = |rest: &str| format!("{{{rest},\"session_id\":\"s\",\"parent_tool_use_id\":null}}\n");
+    let event = |event: &str| line(&format!("\"type\":\"stream_event\",\"event\":{event}"));
+    let cut = |id: &str| {
+        [
+            event(&format!(
+                "{{\"type\":\"message_start\",\"message\":{{\"id\":\"{id}\",\"role\":\"assistant\"}}}}"
+            )),
+            event(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#),
+            event(r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"This will be"}}"#),
+            event(r#"{"type":"content_block_stop","index":0}"#),
+            line(&format!(
+                r#""type":"stream_event","event":{{"type":"message_stop"}},"abandoned_blocks":{{"api_message_id":"{id}","from_block_index":0}}"#
+            )),
+        ]
+        .concat()
+    };
+    let whole = |text: &str| {
+        line(&format!(
+            r#""type":"assistant","message":{{"id":"m3","type":"message","role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#
+        ))
+    };
+    for text in ["Lost.", "This will be", "This will be said."] {
+        let log = cut("m1") + &cut("m2") + &whole(text);
+        let out = converted(&log, "claude", "codex:app-server");
+        let of = |method: &str, path: &str| -> Vec<String> {
+            let all = out
+                .lines()
+                .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("it is JSON"));
+            let these = all.filter(|line| line["method"] == method);
+            these
+                .map(|line| line.pointer(path).and_then(|text| text.as_str()).unwrap_or_default().to_owned())
+                .collect()
+        };
+        let said = ["This will be", "This will be", text];
+        assert_eq!(of("item/agentMessage/delta", "/params/delta"), said, "{out}");
+        assert_eq!(of("item/completed", "/params/item/text"), said, "{out}");
+        let mut checker = crate::check::Checker::new("codex:app-server".parse().unwrap());
+        checker.feed(out.as_bytes());
+        let (findings, _) = checker.finish();
+        assert!(findings.iter().all(|finding| finding.rule.name() != "deltas-differ"), "{findings:?}");
+    }
+}

@@ -22,6 +22,8 @@ pub(super) struct Turn {
     prompted: bool,
     /// The item of the text or thought that goes on, and whether it is a thought.
     said: Option<(u64, bool)>,
+    /// Its pieces so far, as the body of a JSON string.
+    pieces: String,
     pub(super) calls: Waiting<(String, String)>,
     /// The last text, as the body of a JSON string.
     last: Option<String>,
@@ -49,13 +51,16 @@ impl Encoder {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage.filter(|_| self.turn.said.is_some()) {
-                    // The reply was given up; what is said of it may go on.
+                    // The reply was given up.
                     usage.parts().for_each(|source| out.used(source));
                     Usage::add(&mut self.total, &usage.with_cache());
                     out.carried();
                 } else if let Some(usage) = end.usage.filter(|_| self.turn.open) {
                     self.turn.counted = true;
                     self.tokens(event, &usage, out);
+                }
+                if end.abandoned_from.is_some() {
+                    self.give_up(event, out);
                 }
             }
             Kind::Request(request) => self.ask(event, request, out),
@@ -239,13 +244,10 @@ impl Encoder {
     }
 
     fn block(&mut self, event: &Event<'_>, thinks: bool, out: &mut Out) {
-        if self.turn.said.is_some_and(|(_, thought)| thought == thinks) {
-            // A reply that was given up goes on.
-            return;
-        }
         self.begin(event, out);
         let item = self.next_item(out);
         self.turn.said = Some((item, thinks));
+        self.turn.pieces.clear();
         let id = self.said_id(item);
         self.text(event, (false, thinks), &id, Str::EMPTY, out);
         if thinks {
@@ -277,6 +279,7 @@ impl Encoder {
 
     fn piece(&mut self, event: &Event<'_>, method: &str, text: Str<'_>, out: &mut Out) {
         let Some((item, _)) = self.turn.said else { return };
+        self.turn.pieces.push_str(text.as_escaped());
         self.open_in_turn(method, out);
         out.lit(",\"itemId\":\"");
         out.lit(&self.said_id(item));
@@ -308,8 +311,10 @@ impl Encoder {
             return;
         }
         if self.turn.said.is_none() {
-            // Nobody has said it in pieces: it is one.
             self.block(event, thinks, out);
+        }
+        if self.turn.pieces.is_empty() && !text.is_empty() {
+            // Nobody has said it in pieces: it is one.
             let method = if thinks {
                 "item/reasoning/summaryTextDelta"
             } else {
@@ -322,6 +327,14 @@ impl Encoder {
             self.turn.last = Some(text.as_escaped().to_owned());
         }
         self.text(event, (true, thinks), &self.said_id(item), text, out);
+    }
+
+    /// The reply was given up: what it was saying stays as far as it came, and what comes in its place is an item of its own.
+    fn give_up(&mut self, event: &Event<'_>, out: &mut Out) {
+        if let Some((item, thinks)) = self.turn.said.take() {
+            let pieces = std::mem::take(&mut self.turn.pieces);
+            self.text(event, (true, thinks), &self.said_id(item), Str::trusted(&pieces), out);
+        }
     }
 
     fn ask(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
