@@ -65,7 +65,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::BOTH.without_inputs().with_retraction().with_whole_rounds()
+        Want::BOTH.without_inputs().with_whole_rounds()
     }
 
     fn takes_fields(&self) -> bool {

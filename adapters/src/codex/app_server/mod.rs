@@ -9,6 +9,7 @@ pub(super) mod client;
 mod decode;
 mod encode;
 pub(super) mod front;
+mod given_up;
 mod items;
 mod message;
 mod requests;

@@ -1,6 +1,7 @@
 //! What another dialect said, as the notifications of a thread.
 
 use super::encode::Encoder;
+use super::given_up::GivenUp;
 use crate::codex::items::{addressed, answered};
 use crate::codex::turn::structured;
 use crate::event::{
@@ -21,9 +22,11 @@ pub(super) struct Turn {
     failed: bool,
     prompted: bool,
     /// The item of the text or thought that goes on, and whether it is a thought.
-    said: Option<(u64, bool)>,
+    pub(super) said: Option<(u64, bool)>,
     /// Its pieces so far, as the body of a JSON string.
-    pieces: String,
+    pub(super) pieces: String,
+    /// That item is of a reply that was given up.
+    pub(super) given_up: Option<GivenUp>,
     pub(super) calls: Waiting<(String, String)>,
     /// The last text, as the body of a JSON string.
     last: Option<String>,
@@ -42,8 +45,8 @@ impl Encoder {
                 _ => {}
             },
             Kind::Delta(delta) => match delta.piece {
-                Piece::Text(text) => self.piece(event, "item/agentMessage/delta", text, out),
-                Piece::Thinking(text) => self.piece(event, "item/reasoning/summaryTextDelta", text, out),
+                Piece::Text(text) if !self.holds(event, text, out) => self.piece(event, false, text, out),
+                Piece::Thinking(text) if !self.holds(event, text, out) => self.piece(event, true, text, out),
                 _ => {}
             },
             Kind::Reply(reply) => self.reply(event, reply, out),
@@ -51,7 +54,7 @@ impl Encoder {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage.filter(|_| self.turn.said.is_some()) {
-                    // The reply was given up.
+                    // The reply was given up; what is said of it may go on.
                     usage.parts().for_each(|source| out.used(source));
                     Usage::add(&mut self.total, &usage.with_cache());
                     out.carried();
@@ -217,7 +220,7 @@ impl Encoder {
     }
 
     /// The id of what was said: of a thread that lives, one that no other process has given.
-    fn said_id(&self, item: u64) -> String {
+    pub(super) fn said_id(&self, item: u64) -> String {
         if self.style.agent {
             ids::uuid(&self.turn.id, item)
         } else {
@@ -243,7 +246,12 @@ impl Encoder {
         }
     }
 
-    fn block(&mut self, event: &Event<'_>, thinks: bool, out: &mut Out) {
+    pub(super) fn block(&mut self, event: &Event<'_>, thinks: bool, out: &mut Out) {
+        if self.turn.given_up.is_some() && self.turn.said.is_some_and(|(_, thought)| thought == thinks) {
+            // It may be the same that begins again.
+            return;
+        }
+        self.end_given_up(event, out);
         self.begin(event, out);
         let item = self.next_item(out);
         self.turn.said = Some((item, thinks));
@@ -259,7 +267,7 @@ impl Encoder {
         }
     }
 
-    fn text(&self, event: &Event<'_>, (whole, thinks): (bool, bool), id: &str, text: Str<'_>, out: &mut Out) {
+    pub(super) fn text(&self, event: &Event<'_>, (whole, thinks): (bool, bool), id: &str, text: Str<'_>, out: &mut Out) {
         self.item(whole, if thinks { "reasoning" } else { "agentMessage" }, id, out);
         out.lit(match (thinks, whole) {
             (false, _) => ",\"text\":",
@@ -277,19 +285,20 @@ impl Encoder {
         self.close_item(event, whole, out);
     }
 
-    fn piece(&mut self, event: &Event<'_>, method: &str, text: Str<'_>, out: &mut Out) {
+    pub(super) fn piece(&mut self, event: &Event<'_>, thinks: bool, text: Str<'_>, out: &mut Out) {
         let Some((item, _)) = self.turn.said else { return };
         self.turn.pieces.push_str(text.as_escaped());
+        let method = if thinks {
+            "item/reasoning/summaryTextDelta"
+        } else {
+            "item/agentMessage/delta"
+        };
         self.open_in_turn(method, out);
         out.lit(",\"itemId\":\"");
         out.lit(&self.said_id(item));
         out.lit("\",\"delta\":");
         out.str(text);
-        out.lit(if method.ends_with("summaryTextDelta") {
-            ",\"summaryIndex\":0}"
-        } else {
-            "}"
-        });
+        out.lit(if thinks { ",\"summaryIndex\":0}" } else { "}" });
         self.close(event, out);
     }
 
@@ -310,31 +319,17 @@ impl Encoder {
             out.used(text.as_escaped());
             return;
         }
+        self.decide(event, text, out);
         if self.turn.said.is_none() {
-            self.block(event, thinks, out);
-        }
-        if self.turn.pieces.is_empty() && !text.is_empty() {
             // Nobody has said it in pieces: it is one.
-            let method = if thinks {
-                "item/reasoning/summaryTextDelta"
-            } else {
-                "item/agentMessage/delta"
-            };
-            self.piece(event, method, text, out);
+            self.block(event, thinks, out);
+            self.piece(event, thinks, text, out);
         }
         let Some((item, _)) = self.turn.said.take() else { return };
         if !thinks {
             self.turn.last = Some(text.as_escaped().to_owned());
         }
         self.text(event, (true, thinks), &self.said_id(item), text, out);
-    }
-
-    /// The reply was given up: what it was saying stays as far as it came, and what comes in its place is an item of its own.
-    fn give_up(&mut self, event: &Event<'_>, out: &mut Out) {
-        if let Some((item, thinks)) = self.turn.said.take() {
-            let pieces = std::mem::take(&mut self.turn.pieces);
-            self.text(event, (true, thinks), &self.said_id(item), Str::trusted(&pieces), out);
-        }
     }
 
     fn ask(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
@@ -402,6 +397,7 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             self.begin(event, out);
+            self.end_given_up(event, out);
             if let Some(answer) = structured(outcome).filter(|_| self.style.agent) {
                 // The program's last message is the answer in the form that was asked for.
                 if self.turn.last.as_deref() != Some(&*answer) {
