@@ -7,7 +7,7 @@ use crate::json::Str;
 
 /// Ids that were seen, as their hashes. More than `MOST` are forgotten, the oldest first: an id that comes again that much later is
 /// taken for a new one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Seen<const MOST: usize> {
     ids: HashSet<u64>,
     order: VecDeque<u64>,

@@ -148,10 +148,12 @@ impl Calls {
     }
 
     /// Those of the session that follows in the log.
-    pub(super) fn next_session(&mut self) -> Self {
-        let made = std::mem::take(&mut self.made);
-        let before = if made.is_empty() { std::mem::take(&mut self.before) } else { made };
-        Self { before, ..Self::default() }
+    pub(super) fn next_session(&self) -> Self {
+        let before = if self.made.is_empty() { &self.before } else { &self.made };
+        Self {
+            before: before.clone(),
+            ..Self::default()
+        }
     }
 
     /// A turn is said again that was said before it, perhaps in this log: its calls are no second ones.

@@ -100,8 +100,13 @@ impl Core {
 
     /// Another session begins with the line.
     fn next_session(&mut self, id: &str, line: &mut Line<'_>, decoder: &mut Decoder, arena: &Bump) {
-        let mut state = std::mem::take(&mut self.state);
-        let in_turn = state.in_turn;
+        let in_turn = self.state.in_turn;
+        if !in_turn {
+            self.end_session(line.number(), decoder, arena);
+        }
+        let is_back = self.interrupted.iter().any(|(other, _)| other == id);
+        let next = if is_back { State::default() } else { self.state.next() };
+        let state = std::mem::replace(&mut self.state, next);
         if in_turn {
             // Its lines may come again.
             self.interrupted.push((self.sessions.current().to_owned(), state));
@@ -109,10 +114,7 @@ impl Core {
                 self.interrupted.remove(0).1.end(self.vendor, &mut self.report);
             }
         } else {
-            self.state = std::mem::take(&mut state);
-            self.end_session(line.number(), decoder, arena);
-            let next = self.state.next();
-            std::mem::replace(&mut self.state, next).end(self.vendor, &mut self.report);
+            state.end(self.vendor, &mut self.report);
         }
         if let Some(at) = self.interrupted.iter().position(|(other, _)| other == id) {
             self.state = self.interrupted.remove(at).1;

@@ -69,7 +69,7 @@ impl State {
     }
 
     /// What is known of the session that follows in the log.
-    pub(super) fn next(&mut self) -> Self {
+    pub(super) fn next(&self) -> Self {
         Self {
             calls: self.calls.next_session(),
             ..Self::default()

@@ -317,6 +317,11 @@ fn a_subagent_works_on_in_the_next_session() {
         line("user", "u1", &result("a"), "null", "s1"),
         line("assistant", "m2", &call("b", "Bash"), "\"a\"", "s1"),
         over("s1"),
+        r#"{"type":"conversation_reset","new_conversation_id":"s2","uuid":"r","session_id":"s1"}
+{"type":"system","subtype":"background_tasks_changed","tasks":[],"uuid":"b","session_id":"s1"}
+{"type":"system","subtype":"init","session_id":"s2","cwd":"/w","tools":[],"model":"k","uuid":"i"}
+"#
+        .to_owned(),
         over("s2"),
     ]
     .concat();
