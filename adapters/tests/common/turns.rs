@@ -81,7 +81,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Codex => codex(&object),
             Dialect::Acp => acp(&object),
             Dialect::AgUi => ag_ui(&object),
-            Dialect::Opencode if is_bus => bus(&object),
+            Dialect::Opencode if is_bus => bus(&object, &mut over),
             Dialect::Opencode => opencode(&object, &mut over),
             Dialect::Agentglot => event(&object),
             // Whole trajectories and lists of messages are counted by nobody here.
@@ -369,10 +369,19 @@ fn opencode(object: &Json, over: &mut bool) -> Step {
     }
 }
 
-/// The server is idle behind a prompt or a reply.
-fn bus(object: &Json) -> Step {
+/// The server is idle behind a prompt or a reply. What came of the calls of a turn that was aborted may follow: it belongs to that turn.
+fn bus(object: &Json, aborted: &mut bool) -> Step {
     let at = |path: &[&str]| object.at(path).and_then(Json::text).unwrap_or_default();
     match object.str("type") {
+        "session.error" if at(&["properties", "error", "name"]) == "MessageAbortedError" => {
+            *aborted = true;
+            Step::None
+        }
+        "message.updated" if at(&["properties", "info", "role"]) == "user" => {
+            *aborted = false;
+            Step::None
+        }
+        "message.part.updated" if *aborted && at(&["properties", "part", "type"]) == "tool" => Step::None,
         "session.idle" => Step::Gives,
         "session.status" if at(&["properties", "status", "type"]) == "idle" => Step::Gives,
         "message.updated" if at(&["properties", "info", "role"]) == "assistant" => Step::Perhaps,

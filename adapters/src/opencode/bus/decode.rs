@@ -30,6 +30,11 @@ pub struct Decoder {
     entered: Option<(Thread, bool)>,
     /// How the turn ends is worked out of what was said in it, when the server is idle.
     turn: Turn,
+    /// How many of its calls have no result.
+    running: usize,
+    /// It was aborted; the server has become idle with calls that have none.
+    aborted: bool,
+    is_idle: bool,
     /// The call of a subagent that runs last.
     task: String,
 }
@@ -77,6 +82,10 @@ impl Decode for Decoder {
         };
         let said = Said::read(Raw::checked(&text[..at.position()]), &members, cx);
         said.is_some_and(|said| self.is_of_another(&said))
+    }
+
+    fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        self.end_idle(cx, sink);
     }
 
     /// What was told of the other sessions is not told again. The line that has entered this one is read once more.
@@ -186,6 +195,7 @@ impl Decoder {
         }
         self.children.clear();
         self.turn = Turn::default();
+        self.over();
     }
 
     /// What the line says.
@@ -251,6 +261,7 @@ impl Decoder {
         }
         thread.enter(id.as_escaped());
         if main {
+            self.end_idle(&said.cx, sink);
             self.turn.goes_on();
         }
         let start = said.cx.keep(RoundStart {
@@ -312,6 +323,7 @@ impl Decoder {
 
     fn prompt<'a>(&mut self, said: &Said<'a>, text: Str<'a>, main: bool, sink: &mut dyn Sink<'a>) {
         if main {
+            self.end_idle(&said.cx, sink);
             self.turn.goes_on();
         }
         let synthetic = said.find(&["part", "synthetic"]).and_then(Raw::bool) == Some(true);
@@ -411,10 +423,13 @@ impl Decoder {
                 None => {}
             }
         }
-        let (thread, _) = self.thread(said);
+        let (thread, main) = self.thread(said);
         let tells_call = !status.is("pending") && thread.first("call", call.id.as_escaped());
         let result = result.filter(|_| thread.first("result", call.id.as_escaped()));
         thread.denied |= result.is_some_and(|result| result.status == ResultStatus::Denied);
+        if main {
+            self.running = (self.running + usize::from(tells_call)).saturating_sub(usize::from(result.is_some()));
+        }
         if tells_call {
             let reply = said.cx.keep(Reply {
                 id: message,
@@ -439,7 +454,9 @@ impl Decoder {
         let main = self.thread(said).1;
         if main {
             self.turn.failed(error);
-            self.turn.ends_as(why(name));
+            let why = why(name);
+            self.turn.ends_as(why);
+            self.aborted = why == OutcomeKind::Cancelled;
         }
         self.notice(said, Topic::Other, message, sink);
         if main {
@@ -451,6 +468,11 @@ impl Decoder {
     fn idle<'a>(&mut self, said: &Said<'a>, sink: &mut dyn Sink<'a>) {
         if !self.thread(said).1 {
             return self.notice(said, Topic::SubagentEnd, None, sink);
+        }
+        if self.aborted && self.running > 0 {
+            // What came of the calls that were aborted follows, and the server says once more that it is idle.
+            self.is_idle = true;
+            return self.notice(said, Topic::Status, None, sink);
         }
         let Some(outcome) = self.turn.outcome(&said.cx) else {
             return self.notice(said, Topic::Status, None, sink);
@@ -467,6 +489,24 @@ impl Decoder {
         });
         self.tell(said, Kind::Outcome(outcome), sink);
         self.turn.told(outcome, &said.cx);
+        self.over();
+    }
+
+    /// Nothing follows of the calls that were aborted: the turn was over when the server became idle.
+    fn end_idle<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if !self.is_idle {
+            return;
+        }
+        if let Some(outcome) = self.turn.outcome(cx) {
+            let outcome = cx.keep(Outcome { synthetic: false, ..outcome });
+            sink.event(&Event::new(self.here(cx), Kind::Outcome(outcome)));
+            self.turn.told(outcome, cx);
+        }
+        self.over();
+    }
+
+    const fn over(&mut self) {
+        (self.running, self.aborted, self.is_idle) = (0, false, false);
     }
 }
 
