@@ -12,6 +12,7 @@ mod late;
 mod pending;
 mod pieces;
 mod results;
+mod round;
 mod settle;
 mod thread;
 mod turn;

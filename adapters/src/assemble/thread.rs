@@ -3,18 +3,17 @@
 use std::collections::VecDeque;
 
 use super::blocks::Blocks;
-use super::pending::{BlockKind, NO_PLACE, Pending, in_thread, merge};
+use super::pending::{BlockKind, NO_PLACE, Pending, in_thread};
 use super::pieces::piece_of;
 use super::results::Results;
+use super::round::Round;
 use super::waiting::Waiting;
-use super::{Desk, Down, EMPTY_REPLY};
+use super::{Desk, EMPTY_REPLY};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
-    Usage,
+    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
 };
-use crate::json::{Out, Str};
-use crate::trace::Kept;
+use crate::json::Str;
 
 /// With so many blocks of one round those are forgotten of which nothing is left to say.
 const MOST_SAID: usize = 1024;
@@ -43,74 +42,6 @@ pub(super) struct Thread {
     /// For each block of a snapshot: which pending block says the same. Kept for its memory, as is a text that is being escaped.
     known: Vec<Option<usize>>,
     pub(super) escaped: Vec<u8>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Round {
-    pub(super) open: bool,
-    /// The source said that it began, so it will say that it ends.
-    pub(super) declared: bool,
-    pub(super) id: String,
-    pub(super) model: String,
-    /// Where the source says the model, until something is said with it.
-    pub(super) unsaid_model: Kept,
-    pub(super) stop: Option<String>,
-    /// What that word means is known.
-    means: bool,
-    /// Where the source says it, for the ledger.
-    kept: Kept,
-    pub(super) usage: Option<Usage<'static>>,
-    /// Where the source says it, for a target that sums up.
-    tokens: Kept,
-}
-
-impl Round {
-    /// A line says what the round has used so far.
-    fn counts(&mut self, usage: &Usage<'_>, desk: &mut Desk<'_, '_, '_>) {
-        merge(&mut self.usage, usage);
-        let Down { encoder, out, .. } = &mut *desk.down;
-        if !out.traced() {
-            return;
-        }
-        // A target that has no place for it leaves it where it is.
-        let (sums, takes) = (encoder.sums_usage(), encoder.takes_usage());
-        for source in usage.said_by(encoder.counts_usage()).filter(|_| takes) {
-            if sums {
-                out.hold(&mut self.tokens, source);
-            } else {
-                out.used(source);
-            }
-        }
-    }
-
-    /// Why it stopped. What a known word means goes over with the round.
-    fn stops(&mut self, stop: Option<Stop<'_>>, out: &Out) {
-        let Some(Stop { kind, word }) = stop else { return };
-        let again = self.stop.as_deref() == Some(word.as_escaped());
-        self.stop = Some(word.as_escaped().to_owned());
-        if std::mem::replace(&mut self.means, kind != StopKind::Other) || again {
-            out.release(&mut self.kept);
-        } else {
-            out.drop_held(&mut self.kept, "another word followed");
-        }
-        match out.holds(word.as_escaped()) {
-            // Some have said it with the reply.
-            true => out.hold_unsaid(&mut self.kept, word.as_escaped()),
-            false => out.hold(&mut self.kept, word.as_escaped()),
-        }
-    }
-
-    /// Forgets the round, keeps the memory.
-    fn clear(&mut self) {
-        let [mut id, mut model] = [&mut self.id, &mut self.model].map(std::mem::take);
-        id.clear();
-        model.clear();
-        *self = Self {
-            id,
-            model,
-            ..Self::default()
-        };
-    }
 }
 
 impl Thread {
