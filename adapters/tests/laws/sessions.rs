@@ -357,7 +357,7 @@ fn become_one_value_where_the_format_is_one() {
         .collect();
     let over = |(from, bytes): &(Format, Vec<u8>), wrongs: &mut Wrongs| {
         let ended = ends(crate::common::format("claude"), &quick(*from, crate::common::format("claude"), bytes).out);
-        let events = quick(*from, crate::common::events(), bytes).out;
+        let events = quick(*from, events(), bytes).out;
         let outcomes = events
             .split(|&byte| byte == b'\n')
             .filter(|line| memchr::memmem::find(line, b"\"event\":\"outcome\"").is_some());
