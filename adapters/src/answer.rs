@@ -1,5 +1,6 @@
 //! What a turn says where nothing but its answer is written.
 
+use crate::codec::Layout;
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 
@@ -11,20 +12,25 @@ pub(crate) const NOT_THE_LAST: &str = "no place in the target: the answer of the
 /// The same of what no text can hold.
 const HALVES: &str = "half of a surrogate pair cannot stand in a text";
 
-/// A string goes over as the text itself.
-pub(crate) fn used_as_text(text: Str<'_>, out: &Out) {
-    match out.traced() && text.utf8_len().is_none() {
+/// A string goes over: in a text as what it says.
+pub(crate) fn used_in(layout: Layout, text: Str<'_>, out: &Out) {
+    match is_halved(layout, text, out) {
         true => out.renamed(text.as_escaped(), HALVES),
         false => out.used(text.as_escaped()),
     }
 }
 
-/// What was held of a string goes over with it as the text itself.
-pub(crate) fn release_as_text(kept: &mut Kept, text: Str<'_>, out: &Out) {
-    match out.traced() && text.utf8_len().is_none() {
+/// What was held of a string goes over with it.
+pub(crate) fn release_in(layout: Layout, kept: &mut Kept, text: Str<'_>, out: &Out) {
+    match is_halved(layout, text, out) {
         true => out.rename_held(kept, HALVES),
         false => out.release(kept),
     }
+}
+
+/// Whether what is written is a text that cannot hold all of it, and the ledger wants to know.
+fn is_halved(layout: Layout, text: Str<'_>, out: &Out) -> bool {
+    layout == Layout::Text && out.traced() && text.utf8_len().is_none()
 }
 
 /// The text that is the answer so far: whether it is written is known when the turn is over.
@@ -94,10 +100,10 @@ impl Answer {
 
     /// The turn is over: writes its answer as a text. Returns whether there is one.
     pub(crate) fn print(&mut self, said: Option<Str<'_>>, out: &mut Out) -> bool {
-        said.into_iter().for_each(|said| used_as_text(said, out));
+        said.into_iter().for_each(|said| used_in(Layout::Text, said, out));
         let so_far = Str::trusted(&self.text);
         if said.is_none_or(|said| out.traced() && said.unescape().contains(&*so_far.unescape())) {
-            release_as_text(&mut self.kept, so_far, out);
+            release_in(Layout::Text, &mut self.kept, so_far, out);
         }
         let held = self.end(said, out);
         let answer = said.unwrap_or(Str::trusted(&held));

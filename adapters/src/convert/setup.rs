@@ -64,14 +64,13 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
         body
     };
     let duties = Duties {
-        live: false,
-        whole_at_stop: false,
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands).for_format(options.to)),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
         repair: options.repair,
         gives_back: gives_back(options, source) && !collects,
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
+        ..Duties::default()
     };
     let mut stores = options.to.dialect.vendor().stores.iter();
     let home = options

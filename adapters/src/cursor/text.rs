@@ -2,7 +2,7 @@
 
 use super::encode::Encoder;
 use super::lines::{member, name, raw_member};
-use crate::answer::used_as_text;
+use crate::answer::used_in;
 use crate::codec::{Dialect, Layout};
 use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
@@ -15,10 +15,7 @@ impl Encoder {
         if let Some(text) = outcome.text.filter(|_| out.traced())
             && (said.is_empty() || said.contains(text.as_escaped()))
         {
-            match self.style.mode.layout {
-                Layout::Text => used_as_text(text, out),
-                _ => out.used(text.as_escaped()),
-            }
+            used_in(self.style.mode.layout, text, out);
         }
         match self.style.mode.layout {
             Layout::Text => {

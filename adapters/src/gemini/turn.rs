@@ -8,7 +8,7 @@ use super::lines::{close, error_of, member};
 use super::results::Results;
 use super::stats::{Taken, plus};
 use super::{FORBIDDEN, TOOL_ERROR, UNKNOWN};
-use crate::answer::used_as_text;
+use crate::answer::used_in;
 use crate::codec::Layout;
 use crate::event::{
     Block, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope, Session,
@@ -89,19 +89,11 @@ impl Encoder {
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
-            self.says(text, out);
+            used_in(Layout::Text, text, out);
             self.turn.open_line = !plain.ends_with('\n');
             return out.lit(&plain);
         }
         self.piece(text, origin.time, &[], out);
-    }
-
-    /// A text has gone over.
-    fn says(&self, text: Str<'_>, out: &Out) {
-        match self.style.mode.layout {
-            Layout::Text => used_as_text(text, out),
-            _ => out.used(text.as_escaped()),
-        }
     }
 
     /// In text whatever is not said begins on a line of its own.
@@ -317,7 +309,7 @@ impl Encoder {
         if says(&self.turn.said) {
             // A document gives no more than the text behind the last result.
             if !self.is_document() || says(self.answer.text()) {
-                self.says(text, out);
+                used_in(self.style.mode.layout, text, out);
             }
             return;
         }

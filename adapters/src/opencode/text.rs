@@ -1,7 +1,8 @@
 //! Text for people: each text of the reply on lines of its own, and thoughts where they are asked for.
 
 use super::encode::Encoder;
-use crate::answer::used_as_text;
+use crate::answer::used_in;
+use crate::codec::Layout;
 use crate::event::{Block, Event, Kind, Outcome};
 use crate::json::{Out, Str};
 
@@ -40,6 +41,6 @@ impl Encoder {
             out.lit(plain);
             out.lit("\n");
         }
-        used_as_text(text, out);
+        used_in(Layout::Text, text, out);
     }
 }

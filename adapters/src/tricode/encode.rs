@@ -5,7 +5,7 @@ use super::held::{Answer, Held, HeldCalls};
 use super::own::{Own, join};
 use super::plan::{List, Plan};
 use super::{DENIED, ask, failure, input, lines};
-use crate::answer::{release_as_text, used_as_text};
+use crate::answer::{release_in, used_in};
 use crate::codec::{Dialect, Encode, Style, Tools, Want};
 use crate::event::{
     Block, Event, Fatal, Fate, Fields, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
@@ -387,17 +387,11 @@ impl Encoder {
         } else if !outcome.is_error {
             let said = outcome.text.filter(|text| !text.is_empty());
             if let Some(text) = said {
-                match self.is_text() {
-                    true => used_as_text(text, out),
-                    false => out.used(text.as_escaped()),
-                }
+                used_in(self.style.mode.layout, text, out);
             }
             let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
             if out.traced() && said.is_none_or(|said| said.unescape().contains(&*Str::trusted(&self.turn.text).unescape())) {
-                match self.is_text() {
-                    true => release_as_text(&mut self.turn.kept, Str::trusted(&self.turn.text), out),
-                    false => out.release(&mut self.turn.kept),
-                }
+                release_in(self.style.mode.layout, &mut self.turn.kept, Str::trusted(&self.turn.text), out);
             }
             let text = said.or(held).unwrap_or_else(|| {
                 out.invented("/content", "there is no answer");

@@ -72,7 +72,7 @@ fn what_other_agents_of_a_team_say() {
         line(
             "response_item",
             &format!(
-                r#"{{"type":"agent_message","id":"amsg-1","author":"/root","recipient":"/root/a","content":[{{"type":"input_text","text":"{text}"}},{{"type":"encrypted_content","encrypted_content":"gAAAAB {text}"}}]}}"#
+                r#"{{"type":"agent_message","id":"amsg-1","author":"/lead","recipient":"/lead/a","content":[{{"type":"input_text","text":"{text}"}},{{"type":"encrypted_content","encrypted_content":"gAAAAB {text}"}}]}}"#
             ),
         )
     };

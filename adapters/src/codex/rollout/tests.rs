@@ -117,7 +117,7 @@ fn prompts_begin_turns() {
 /// What another agent of the team says begins a turn where that is said (0.171).
 #[test]
 fn another_agent_gives_a_task_or_says_what_came_of_one() {
-    let says = r#"response_item {"type":"agent_message","author":"/root","recipient":"/root/a","content":[{"type":"input_text","text":"Message Type: NEW_TASK\n"},{"type":"encrypted_content","encrypted_content":"look"}]}"#;
+    let says = r#"response_item {"type":"agent_message","author":"/lead","recipient":"/lead/a","content":[{"type":"input_text","text":"Message Type: NEW_TASK\n"},{"type":"encrypted_content","encrypted_content":"look"}]}"#;
     let sends = |for_it: bool| format!(r#"inter_agent_communication_metadata {{"trigger_turn":{for_it}}}"#);
     for (lines, prompts) in [
         (&[META, &sends(true), says, SAY][..], 1),
