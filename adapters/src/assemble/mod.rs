@@ -151,18 +151,19 @@ impl<'d, 'a> Desk<'d, '_, 'a> {
         }
     }
 
-    /// What becomes of a call's arguments, which are the target's own if they are `translated`.
-    fn became(&self, translated: bool) -> Became {
-        match self.want.tools {
-            Tools::Calls if translated => Became::Translated,
-            Tools::Calls => Became::Said,
-            Tools::Names | Tools::Nothing => Became::Nothing,
+    /// What becomes of what a block says: of a call its arguments, which are the target's own if they are `translated`.
+    fn became(&self, block: &Block<'_>, translated: bool) -> Became {
+        match block {
+            Block::Thinking(_) if !self.want.thoughts => Became::Nothing,
+            Block::Call(_) if self.want.tools != Tools::Calls => Became::Nothing,
+            _ if translated => Became::Translated,
+            _ => Became::Said,
         }
     }
 
     /// A block of a snapshot comes, whose arguments may stand in a text of the line: the ledger hears that they have no place.
     fn leaves_out(&self, block: &Block<'_>) {
-        if let (Block::Call(call), Became::Nothing) = (block, self.became(false)) {
+        if let (Block::Call(call), Became::Nothing) = (block, self.became(block, false)) {
             self.down.out.lost_here(call.input.as_str(), NO_PLACE);
         }
     }
@@ -183,7 +184,7 @@ impl<'d, 'a> Desk<'d, '_, 'a> {
     }
 }
 
-/// What becomes of a call's arguments.
+/// What becomes of what a block says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Became {
     Said,

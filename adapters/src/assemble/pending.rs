@@ -171,26 +171,27 @@ impl Pending {
         }
     }
 
-    /// The whole call is there, whose arguments came in these pieces: those go on with it that it says.
+    /// The whole block is there, of which these pieces came: those go on with it that it says.
     pub(super) fn tell_pieces(&mut self, block: &Block<'_>, became: Became, out: &Out) {
         let call = match block {
             Block::Call(call) => call,
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
                 let said = Str::trusted(&self.body);
                 let same = text.as_escaped().starts_with(said.as_escaped()) || text.same_text(said);
-                return self.tell_begun(same, out);
+                return self.tell_begun(same, became, out);
             }
-            Block::Redacted { data, .. } => return self.tell_begun(data.same_text(Str::trusted(&self.name)), out),
+            Block::Redacted { data, .. } => return self.tell_begun(data.same_text(Str::trusted(&self.name)), became, out),
             Block::Media(Media { raw, .. }) | Block::Other { raw, .. } => {
                 let made = Made::of(vec![raw.as_str().as_bytes()]);
-                return self.tell_begun(self.kept.is_empty() || made.lacks_nothing(Raw::trusted(&self.name)), out);
+                return self.tell_begun(self.kept.is_empty() || made.lacks_nothing(Raw::trusted(&self.name)), became, out);
             }
         };
         out.release(&mut self.facts[2]);
-        if call.name.as_escaped() == self.name {
-            out.release(&mut self.named);
-        } else {
-            out.drop_held(&mut self.named, "the whole call says another name");
+        match call.name.as_escaped() == self.name {
+            // Where it may stand alone, that is told of the call's own.
+            true if became == Became::Nothing => out.merge_held(&mut self.named, "the whole call says its name"),
+            true => out.release(&mut self.named),
+            false => out.drop_held(&mut self.named, "the whole call says another name"),
         }
         if self.kept.is_empty() || says_json(&self.body, call.input) {
             return tell_kept(&mut self.kept, became, out);
@@ -211,9 +212,9 @@ impl Pending {
     }
 
     /// The whole block says the same as what it began with, or something else.
-    fn tell_begun(&mut self, same: bool, out: &Out) {
+    fn tell_begun(&mut self, same: bool, became: Became, out: &Out) {
         match same {
-            true => out.release(&mut self.kept),
+            true => tell_kept(&mut self.kept, became, out),
             false => out.drop_held(&mut self.kept, "the whole block says something else"),
         }
     }
@@ -295,7 +296,7 @@ pub(super) fn some(text: &str) -> Option<Str<'_>> {
 /// What the ledger says of what is not written.
 pub(super) const NO_PLACE: &str = "no place in the target";
 
-/// The pieces of a call's arguments go on as the whole call, or do not.
+/// The pieces of a block go on as the whole one, or do not.
 pub(super) fn tell_kept(kept: &mut Kept, became: Became, out: &Out) {
     match became {
         Became::Said => out.release(kept),

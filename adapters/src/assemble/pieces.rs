@@ -23,7 +23,7 @@ impl Thread {
         let pending = &mut self.blocks[at];
         pending.shown = true;
         pending.confirmed = true;
-        pending.tell_pieces(block, desk.became(false), desk.down.out);
+        pending.tell_pieces(block, desk.became(block, false), desk.down.out);
     }
 
     /// Passes on one block of a snapshot, as far as it has not gone on yet.
@@ -50,7 +50,7 @@ impl Thread {
         if known.is_none() {
             desk.leaves_out(block);
         }
-        self.blocks[at].tell_pieces(block, desk.became(translated.is_some()), desk.down.out);
+        self.blocks[at].tell_pieces(block, desk.became(block, translated.is_some()), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
         if desk.want.deltas {
             self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
@@ -411,7 +411,7 @@ impl Thread {
                         .out
                         .drop_held(&mut kept, "arguments that are no JSON have no place in the target's own");
                 }
-                _ => tell_kept(&mut kept, desk.became(translated.is_some()), desk.down.out),
+                _ => tell_kept(&mut kept, desk.became(&Block::Call(call), translated.is_some()), desk.down.out),
             }
             if want.tools == Tools::Nothing {
                 desk.down.out.drop_held(&mut named, NO_PLACE);

@@ -33,15 +33,18 @@ impl Assembler {
         let tools = tools.filter(|_| self.want.tools == Tools::Calls);
         let listed = session.tools.zip(tools).and_then(|(list, tools)| tools.list(list, down.cx.arena));
         let Some(listed) = listed else { return self.pass(event, down) };
-        if let Some(tools) = session.tools {
-            down.out.renamed(tools.as_str(), "the target's own tool names");
-        }
+        let source = session.tools.map_or("", Raw::as_str);
+        down.cx.stands_for(listed.as_str(), source);
         let session = Session {
             tools: Some(listed),
             ..*session
         };
         let kind = Kind::Session(&session);
         self.pass(&Event { kind, ..*event }, down);
+        // A later turn may say again what the target says once.
+        if down.cx.trace.is_some_and(|trace| trace.covers(source)) {
+            down.out.reshaped(source, "the target's own tool names");
+        }
     }
 
     /// What runs in the session's folder may say it, where its facts do not.

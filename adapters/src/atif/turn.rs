@@ -186,6 +186,10 @@ impl Encoder {
     pub(super) fn round_end(&mut self, event: &Event<'_>, end: &RoundEnd<'_>, out: &mut Out) {
         let at = self.place(&event.origin, out);
         let usage = end.usage.filter(|usage| !usage.is_blank());
+        // A call of the model that gave nothing has its tokens all the same.
+        if self.all[at].open.is_none() && usage.is_some() {
+            self.answer(&event.origin, out);
+        }
         let Some(number) = self.all[at].open.take() else {
             if let Some(stop) = end.stop.filter(|stop| at == 0 && stop.kind == StopKind::Other) {
                 let (word, kept) = &mut self.turn.stop;

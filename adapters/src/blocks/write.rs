@@ -108,7 +108,7 @@ impl Writer {
                     Block::Media(media) if !self.own && raw.get("source").is_none() => match media.picture() {
                         Some(picture) => {
                             picture.write(out);
-                            out.renamed(raw.as_str(), "an image has a source");
+                            picture.tell("an image has a source", out);
                         }
                         None => out.raw(*raw),
                     },

@@ -238,9 +238,9 @@ impl Encode for Encoder {
             Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),
             Layout::Lines => Want::SNAPSHOTS.with_subagents().with_whole_rounds(),
             Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
-            Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),
+            Layout::Text => Want::SNAPSHOTS.without_thoughts().with_tools(Tools::Nothing),
             // Of calls it says those that were refused.
-            _ => Want::SNAPSHOTS.with_tools(Tools::Names),
+            _ => Want::SNAPSHOTS.without_thoughts().with_tools(Tools::Names),
         };
         // Hosts look in the transcript for the lines that they have heard.
         Want {

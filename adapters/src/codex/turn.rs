@@ -542,6 +542,6 @@ fn blocks(content: Content<'_>, out: &Out) -> String {
 fn image(media: &Media<'_>, out: &Out) -> Option<String> {
     let picture = media.picture().filter(|picture| !picture.is_document)?;
     let (mime, data) = (picture.mime?.as_escaped(), picture.value.as_escaped());
-    out.renamed(media.raw.as_str(), "an image has its data beside its type");
+    picture.tell("an image has its data beside its type", out);
     Some(format!("{{\"type\":\"image\",\"data\":\"{data}\",\"mimeType\":\"{mime}\"}}"))
 }

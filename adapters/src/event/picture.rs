@@ -1,5 +1,6 @@
 use crate::event::{Block, Media};
 use crate::json::{Out, Raw, Str};
+use crate::tools::reshaped::Made;
 
 /// An image or a document, whatever its data are called where it was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +82,15 @@ impl Picture<'_> {
         out.lit(";base64,");
         out.body(self.value);
         out.lit("\"");
-        out.renamed(self.raw.as_str(), "an image is an address");
+        self.tell("an image is an address", out);
+    }
+
+    /// Tells the ledger that it was said in another shape. What else the block says was not.
+    pub(crate) fn tell(&self, note: &'static str, out: &Out) {
+        if out.traced() {
+            let said = [self.mime, Some(self.value), self.address].into_iter().flatten();
+            Made::whole(said.map(|text| text.as_escaped().as_bytes()).collect()).tell(self.raw, note, out);
+        }
     }
 
     /// Writes it as a part with `inlineData`, or with `fileData` where only its address is known.

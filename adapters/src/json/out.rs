@@ -235,6 +235,14 @@ impl Out {
         }
     }
 
+    /// Tells the ledger that something else says what was kept with [`Self::hold`].
+    #[inline]
+    pub(crate) fn merge_held(&self, kept: &mut Kept, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.tell_held(kept, crate::event::Fate::Merged, note);
+        }
+    }
+
     /// What was kept with [`Self::hold`] is `made` now: watches whether that goes over. [`Self::told`] ends it.
     #[inline]
     pub fn tells(&self, made: &str, kept: &Kept) {

@@ -197,8 +197,10 @@ impl Encoder {
         let another = session.capabilities.is_some() && self.told != self.session;
         if self.begun && !self.own && !another {
             // Later turns of the same session say it again.
-            self.facts.again(session, out);
-            out.merged("the receipt says it once a session");
+            match self.facts.again(session, out) {
+                true => out.merged("the receipt says it once a session"),
+                false => out.carried(),
+            }
             return;
         }
         if out.traced() {

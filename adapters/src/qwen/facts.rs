@@ -16,16 +16,18 @@ impl Told {
         Self(Self::parts(session).map(|part| part.map_or(0, |part| fnv(part.as_bytes(), FNV_SEED))))
     }
 
-    /// The session's facts are said again: those that have not changed are in the receipt.
-    pub(super) fn again(&self, session: &Session<'_>, out: &Out) {
-        if !out.traced() {
-            return;
-        }
-        for (part, told) in Self::parts(session).into_iter().zip(self.0) {
-            if let Some(part) = part.filter(|part| fnv(part.as_bytes(), FNV_SEED) == told) {
-                out.used(part);
+    /// The session's facts are said again: those that have not changed are in the receipt. Returns whether none has.
+    pub(super) fn again(&self, session: &Session<'_>, out: &Out) -> bool {
+        let mut same = true;
+        if out.traced() {
+            for (part, told) in Self::parts(session).into_iter().zip(self.0) {
+                match part {
+                    Some(part) if fnv(part.as_bytes(), FNV_SEED) == told => out.used(part),
+                    _ => same &= part.is_none(),
+                }
             }
         }
+        same
     }
 
     fn parts<'a>(session: &Session<'a>) -> [Option<&'a str>; 5] {

@@ -418,6 +418,6 @@ fn image(media: &Media<'_>, out: &Out) -> Option<Part> {
         Some(mime) => format!("data:{};base64,{value}", mime.as_escaped()),
         None => value.to_owned(),
     };
-    out.renamed(media.raw.as_str(), "an image is an address");
+    picture.tell("an image is an address", out);
     Some(Part::Image(address))
 }

@@ -78,7 +78,7 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        let want = Want::SNAPSHOTS.without_models().without_call_ids();
+        let want = Want::SNAPSHOTS.without_models().without_call_ids().without_thoughts();
         want.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })
     }
 

@@ -2,8 +2,8 @@
 
 use agentglot_adapters::convert::Options;
 
-use crate::common::lost::check;
-use crate::common::{Wrongs, all_targets, format, verbatim};
+use crate::common::lost::{check, entries};
+use crate::common::{Wrongs, all_targets, convert, format, quick, verbatim, with_ledger};
 
 fn holds(from: &str, lines: &[&str]) {
     let from = format(from);
@@ -20,6 +20,17 @@ fn holds(from: &str, lines: &[&str]) {
         }
     }
     wrongs.finish("nothing is lost in silence");
+}
+
+/// Whether the ledger says that this of a line has no place in the target.
+fn is_dropped(from: &str, to: &str, lines: &[&str], line: usize, pointer: &str) {
+    let log = lines.join("\n") + "\n";
+    let ledger = convert(&with_ledger(Options::new(format(from), format(to))), log.as_bytes()).ledger;
+    let told = entries(&ledger)
+        .into_iter()
+        .filter(|entry| entry.first <= line as u64 && line as u64 <= entry.last);
+    let told: Vec<_> = told.filter(|entry| entry.pointer == pointer).map(|entry| entry.fate).collect();
+    assert_eq!(told, ["dropped"], "{to}: {pointer}: {ledger}");
 }
 
 const META: &str =
@@ -224,5 +235,106 @@ fn results_that_the_calls_of_a_chat_have_said() {
             r#"{"id":"m-0002","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"Both.","thoughts":[],"model":"m-1","toolCalls":[{"id":"invoke-0001","name":"invoke_agent","args":{"agent_name":"generalist","prompt":"Look there"},"result":[{"functionResponse":{"id":"invoke-0001","name":"invoke_agent","response":{"output":"It has looked."}}}],"status":"success","agentId":"agent-0001"},{"id":"run-0002","name":"run_shell_command","args":{"command":"echo main"},"result":[{"functionResponse":{"id":"run-0002","name":"run_shell_command","response":{"output":"<context>\nOutput: main\nProcess Group PGID: 18116\n</context>"}}}],"status":"success"}]}"#,
             r#"{"id":"m-0003","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"functionResponse":{"id":"invoke-0001","name":"invoke_agent","response":{"output":"It has looked."}}},{"functionResponse":{"id":"run-0002","name":"run_shell_command","response":{"output":"<context>\nOutput: main\nProcess Group PGID: 18116\n</context>"},"beside":"Value 42"}}]}"#,
         ],
+    );
+}
+
+/// A thought comes in pieces, and the first of them opens the round, of which the target has a line: the thought has none.
+#[test]
+fn thoughts_in_pieces() {
+    let line = |method: &str, params: &str| format!(r#"{{"method":"{method}","params":{{"threadId":"t-0001","turnId":"turn-1",{params}}}}}"#);
+    let item = |summary: &str| format!(r#""item":{{"type":"reasoning","id":"rs-0001","summary":[{summary}],"content":[]}}"#);
+    let lines = [
+        r#"{"id":1,"result":{"thread":{"id":"t-0001","cwd":"/home/user/work"},"model":"m-1","cwd":"/home/user/work"}}"#.to_owned(),
+        r#"{"method":"turn/started","params":{"threadId":"t-0001","turn":{"id":"turn-1","items":[],"status":"inProgress","error":null}}}"#.to_owned(),
+        line("item/started", &item("")),
+        line(
+            "item/reasoning/summaryTextDelta",
+            r#""itemId":"rs-0001","delta":"A slow thought","summaryIndex":0"#,
+        ),
+        line("item/completed", &item(r#""A slow thought""#)),
+        line("item/completed", r#""item":{"type":"agentMessage","id":"msg-0001","text":"Well then."}"#),
+        r#"{"method":"turn/completed","params":{"threadId":"t-0001","turn":{"id":"turn-1","items":[],"status":"completed","error":null}}}"#
+            .to_owned(),
+    ];
+    holds("codex:app-server", &lines.each_ref().map(String::as_str));
+}
+
+/// Where a target says names of some calls only, that of a call in pieces is said by the whole one.
+#[test]
+fn names_of_calls_in_pieces() {
+    let line = |event: &str| format!(r#"{{"type":"stream_event","event":{event},"session_id":"s-0001","parent_tool_use_id":null,"uuid":"u"}}"#);
+    let lines = [
+        INIT.to_owned(),
+        line(r#"{"type":"message_start","message":{"id":"msg-0001","role":"assistant","model":"m-1","content":[]}}"#),
+        line(r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call-0001","name":"NoSuchTool","input":{}}}"#),
+        line(r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#),
+        r#"{"type":"assistant","message":{"id":"msg-0001","type":"message","role":"assistant","model":"m-1","content":[{"type":"tool_use","id":"call-0001","name":"NoSuchTool","input":{}}]},"session_id":"s-0001"}"#.to_owned(),
+        line(r#"{"type":"content_block_stop","index":0}"#),
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call-0001","content":"There is none","is_error":true}]},"session_id":"s-0001"}"#.to_owned(),
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Well then."}"#.to_owned(),
+    ];
+    holds("claude", &lines.each_ref().map(String::as_str));
+}
+
+/// An image that goes over in another shape goes without what only its own has.
+#[test]
+fn what_stands_beside_an_image() {
+    let of_claude = [
+        INIT,
+        r#"{"type":"assistant","message":{"id":"msg-1","role":"assistant","model":"m-1","content":[{"type":"tool_use","id":"call-0001","name":"mcp__calc__picture","input":{}}]},"session_id":"s-0001"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call-0001","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo=","beside":"Value 42"}}]}]},"session_id":"s-0001"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Well then."}"#,
+    ];
+    holds("claude", &of_claude);
+    is_dropped("claude", "codex", &of_claude, 3, "/message/content/0/content/0/source/beside");
+    let of_opencode = [
+        r#"{"type":"tool_use","timestamp":1795832696398,"sessionID":"ses_0001","part":{"id":"prt_0001","messageID":"msg_0001","sessionID":"ses_0001","type":"tool","tool":"calc_picture","callID":"call_0001","state":{"status":"completed","input":{},"output":"Seen","title":"","metadata":{},"time":{"start":1795832696390,"end":1795832696395},"attachments":[{"id":"prt_0002","sessionID":"ses_0001","messageID":"msg_0001","type":"file","beside":"Value 43","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]}}}"#,
+    ];
+    holds("opencode", &of_opencode);
+    is_dropped("opencode", "claude", &of_opencode, 1, "/part/state/attachments/0/beside");
+}
+
+/// Another turn lists its tools again, and not the same ones, where the target lists them once.
+#[test]
+fn tools_of_later_turns() {
+    let begins = |tools: &str| {
+        format!(r#"{{"type":"system","subtype":"init","session_id":"s-0001","cwd":"/home/user/work","model":"m-1","tools":[{tools}],"uuid":"u"}}"#)
+    };
+    let ends = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-0001","result":"Well then."}"#;
+    let (first, second) = (begins(r#""Read""#), begins(r#""Read","NoSuchTool""#));
+    let lines = [first.as_str(), ends, &second, ends];
+    holds("claude", &lines);
+    is_dropped("claude", "qwen", &lines, 3, "/tools");
+}
+
+/// A call of the model that gave nothing has used its tokens all the same.
+#[test]
+fn tokens_of_a_reply_without_words() {
+    let step = |kind: &str, part: &str| {
+        format!(
+            r#"{{"type":"{kind}","timestamp":1795832696101,"sessionID":"ses_0001","part":{{"messageID":"msg_0001","sessionID":"ses_0001",{part}}}}}"#
+        )
+    };
+    let ends = |n: u64, reason: &str| {
+        let tokens = format!(r#"{{"input":{n},"output":20,"reasoning":0,"cache":{{"write":0,"read":0}}}}"#);
+        step(
+            "step_finish",
+            &format!(r#""id":"prt_{n}","type":"step-finish","reason":"{reason}","tokens":{tokens},"cost":0"#),
+        )
+    };
+    let lines = [
+        step("step_start", r#""id":"prt_1","type":"step-start""#),
+        step("text", r#""id":"prt_2","type":"text","text":"Well then.""#),
+        ends(1007, "tool-calls"),
+        step("step_start", r#""id":"prt_4","type":"step-start""#),
+        ends(1012, "stop"),
+    ];
+    holds("opencode", &lines.each_ref().map(String::as_str));
+    let log = lines.join("\n") + "\n";
+    let done = quick(format("opencode"), format("atif"), log.as_bytes());
+    assert!(
+        done.text().contains(r#""total_prompt_tokens":2019,"total_completion_tokens":40"#),
+        "{}",
+        done.text()
     );
 }

@@ -371,7 +371,11 @@ impl Encoder {
             Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
             Kind::Reply(reply) => self.reply(event, reply, out),
             Kind::ToolResult(result) => self.result(event, result, out),
-            Kind::RoundEnd(_) => (self.round, self.tokens) = (None, None),
+            Kind::RoundEnd(end) => {
+                let parts = end.usage.iter().flat_map(Usage::parts).filter(|_| self.round.is_none());
+                parts.for_each(|part| out.lost(part, None, "a reply of which nothing is written has no line"));
+                (self.round, self.tokens) = (None, None);
+            }
             _ => {}
         }
     }

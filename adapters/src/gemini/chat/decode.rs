@@ -337,6 +337,7 @@ impl Decoder {
                         waiting.tell(says, cx);
                     } else if self.seen.has_result(result.call.as_escaped()) && (inner || !self.seen.has_own_result(result.call.as_escaped())) {
                         cx.trace.inspect(|trace| trace.place(&mut known, raw.as_str()));
+                        cx.took(raw.as_str());
                         continue;
                     }
                     self.seen.own_result(result.call.as_escaped());

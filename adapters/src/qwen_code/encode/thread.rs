@@ -62,6 +62,8 @@ struct Message {
 struct Round {
     /// The source's id, until a message has it.
     id: String,
+    /// Where the source says it, until a message does.
+    unnamed: Kept,
     model: String,
     /// Where the source says the model, until a message does.
     unsaid: Kept,
@@ -108,23 +110,28 @@ impl Run {
 }
 
 impl Round {
-    /// A message has said the model.
-    fn told_model(&mut self, out: &Out) {
+    /// A message has said the model, and the id.
+    fn told(&mut self, out: &Out) {
         self.model_told = true;
         out.release(&mut self.unsaid);
+        out.release(&mut self.unnamed);
     }
 
-    /// No message will say it.
+    /// No message will say the model.
     fn silent(&mut self, out: &Out) {
-        out.drop_held(&mut self.unsaid, "nothing is said in this reply");
+        out.drop_held(&mut self.unsaid, UNSAID);
     }
 
     /// Another reply begins.
     fn end(&mut self, next: Self, out: &Out) {
         self.silent(out);
+        out.drop_held(&mut self.unnamed, UNSAID);
         *self = next;
     }
 }
+
+/// What the ledger says of the facts of a reply of which nothing is written.
+const UNSAID: &str = "nothing is said in this reply";
 
 impl Message {
     /// The next message is another one.
@@ -178,7 +185,7 @@ impl Thread {
         if !core.partial || !self.parent.is_empty() {
             // Its own replies name themselves.
             if !core.own {
-                start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
+                start.id.into_iter().for_each(|id| out.hold(&mut self.round.unnamed, id.as_escaped()));
                 out.carried();
             }
             return;
@@ -291,7 +298,7 @@ impl Thread {
         writer.fields(out, event.fields, At::Line);
         core.pen.close(out);
         self.message.reset();
-        self.round.told_model(out);
+        self.round.told(out);
         self.round.usage_told |= reply.usage.is_some();
     }
 
@@ -431,7 +438,7 @@ impl Thread {
         out.bytes(&message.line_fields);
         core.pen.close(out);
         message.reset();
-        self.round.told_model(out);
+        self.round.told(out);
     }
 
     /// The session is over: a round that is open is closed.

@@ -29,7 +29,7 @@ impl Thread {
         let model = Str::trusted(core.facts.model_of(&self.round.model, out));
         let id = Str::trusted(&self.message.id);
         core.writer.0.message_start(out, id, model, start, event.fields);
-        self.round.told_model(out);
+        self.round.told(out);
         core.writer.0.fields(out, event.fields, At::Line);
         core.pen.close(out);
     }
