@@ -224,6 +224,16 @@ fn no_prompt_is_named_before_a_session_is() {
     assert!(!rfc.contains("\"########"), "{rfc}");
 }
 
+/// What a review was asked for stands in no message, and the turn of the reviewer is a part of it.
+#[test]
+fn a_review_has_its_prompt_and_one_outcome() {
+    let events = golden("codex:rollout", "agentglot:events", "codex/rollout_review.jsonl");
+    let of = |name: &str| events.iter().filter(|event| event.str("event") == name).collect::<Vec<_>>();
+    let prompts: Vec<_> = of("prompt").iter().map(|prompt| prompt.str("content").to_owned()).collect();
+    assert_eq!(prompts, ["[[review]] look"]);
+    assert_eq!(of("outcome").len(), 1);
+}
+
 #[test]
 fn stored_events_are_in_the_tools_of_their_source() {
     let log = "claude/cli_edit.out.jsonl";

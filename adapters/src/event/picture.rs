@@ -1,6 +1,5 @@
 use crate::event::{Block, Media};
 use crate::json::{Out, Raw, Str};
-use crate::tools::reshaped::Made;
 
 /// An image or a document, whatever its data are called where it was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,10 +20,7 @@ impl<'a> Media<'a> {
     pub(crate) fn picture(&self) -> Option<Picture<'a>> {
         self.raw.check().ok()?;
         let of = |raw: Raw<'a>, name: &str| raw.get(name).and_then(Raw::string);
-        let held = ["source", "inlineData", "fileData", "image_url", "imageUrl"]
-            .iter()
-            .find_map(|name| self.raw.get(name));
-        let held = held.unwrap_or(self.raw);
+        let held = held(self.raw);
         let data = ["media_type", "mimeType"].iter().find_map(|name| of(held, name)).zip(of(held, "data"));
         let address = || held.string().or_else(|| ["url", "fileUri"].iter().find_map(|name| of(held, name)));
         let (address, (mime, value)) = match data {
@@ -45,6 +41,12 @@ impl<'a> Media<'a> {
             address,
         })
     }
+}
+
+/// What holds the data: a member of the block, or the block itself.
+fn held(block: Raw<'_>) -> Raw<'_> {
+    let names = ["source", "inlineData", "fileData", "image_url", "imageUrl"];
+    names.iter().find_map(|name| block.get(name)).unwrap_or(block)
 }
 
 /// An address may hold the data themselves.
@@ -87,10 +89,19 @@ impl Picture<'_> {
 
     /// Tells the ledger that it was said in another shape. What else the block says was not.
     pub(crate) fn tell(&self, note: &'static str, out: &Out) {
-        if out.traced() {
-            let said = [self.mime, Some(self.value), self.address].into_iter().flatten();
-            Made::whole(said.map(|text| text.as_escaped().as_bytes()).collect()).tell(self.raw, note, out);
+        if !out.traced() {
+            return;
         }
+        let said = [self.mime, Some(self.value), self.address];
+        said.into_iter().flatten().for_each(|text| out.used(text.as_escaped()));
+        for (key, value) in [self.raw, held(self.raw)].into_iter().flat_map(Raw::members) {
+            let is_mime = self.mime.is_some_and(|mime| value.string().is_some_and(|text| text.same_text(mime)));
+            // What kind of thing it is each shape says in its own way.
+            if is_mime || key.is("type") {
+                out.used(value.as_str());
+            }
+        }
+        out.reshaped(self.raw.as_str(), note);
     }
 
     /// Writes it as a part with `inlineData`, or with `fileData` where only its address is known.

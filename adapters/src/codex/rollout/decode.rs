@@ -25,6 +25,8 @@ pub struct Decoder {
     pub(super) spoken: bool,
     /// The program says where turns begin and end (0.169).
     pub(super) tasked: bool,
+    /// A review has been asked for, whose own turn has not begun.
+    pub(super) reviews: bool,
     /// The model, as the body of a JSON string.
     pub(super) model: String,
     /// Where it is said, until something is said with it.
@@ -265,7 +267,9 @@ impl Decoder {
         let name = line.need("type")?.unescape();
         match &*name {
             "task_started" | "turn_started" => {
-                self.end_turn(&line.cx, sink);
+                if !std::mem::take(&mut self.reviews) {
+                    self.end_turn(&line.cx, sink);
+                }
                 self.tasked = true;
                 self.notice(line, &name, Topic::Status, None, sink);
             }
@@ -289,6 +293,7 @@ impl Decoder {
                 self.tokens(line, of("last_token_usage"), of("total_token_usage"), sink);
             }
             "item_completed" => self.shown_item(line, sink)?,
+            "entered_review_mode" => self.review(line, line.text("user_facing_hint"), sink),
             "user_message"
             | "agent_message"
             | "agent_reasoning"
@@ -326,7 +331,6 @@ impl Decoder {
             | "model_reroute"
             | "thread_settings_applied"
             | "thread_name_updated"
-            | "entered_review_mode"
             | "exited_review_mode"
             | "undo_started"
             | "undo_completed"

@@ -141,6 +141,15 @@ impl Decoder {
         self.tell(line, Kind::Prompt(prompt), sink);
     }
 
+    /// A review of changes begins, for which its user has asked so. The turn of the reviewer, which begins next, is a part of it.
+    pub(super) fn review<'a>(&mut self, line: &Line<'a>, asked: Option<Str<'a>>, sink: &mut dyn Sink<'a>) {
+        let Some(text) = asked.filter(|asked| !asked.is_empty()) else {
+            return self.notice(line, line.word.as_escaped(), Topic::Status, None, sink);
+        };
+        self.prompt(line, line.cx.list(&[Block::Text { text, fields: &[] }]), sink);
+        self.reviews = true;
+    }
+
     /// A part of a reply.
     fn reply<'a>(&mut self, line: &Line<'a>, blocks: &'a [Block<'a>], sink: &mut dyn Sink<'a>) {
         self.spoken = true;

@@ -36,9 +36,12 @@ impl Decoder {
             | "DynamicToolCall"
             | "CollabAgentToolCall"
             | "SubAgentActivity"
-            | "EnteredReviewMode"
             | "ExitedReviewMode"
             | "Sleep" => self.said_twice(line, sink),
+            "EnteredReviewMode" => {
+                line.cx.took(kind.as_escaped());
+                self.review(line, text("user_facing_hint"), sink);
+            }
             "ContextCompaction" => self.compaction(line, "ContextCompaction", None, sink),
             _ => self.tell_with(line, Kind::Unknown(line.raw), &[], sink),
         }
