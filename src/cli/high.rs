@@ -17,7 +17,7 @@ use crate::command::check::Check;
 use crate::command::diff::Diff;
 use crate::command::show::{Form, Show};
 use crate::command::stats::Stats;
-use crate::io::{Console, Input, Source, Walk, leave_to_their_sessions};
+use crate::io::{Console, Input, Output, Source, Walk, leave_to_their_sessions};
 use crate::show::{Cut, Ignore, Pick};
 use crate::stats::{By, Form as Counted, Prices};
 use crate::status::{Failure, Status};
@@ -127,6 +127,9 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
             "standard input is a terminal; name a FILE or the id of a session (--help tells more)",
         ));
     }
+    let output = typed.output.filter(|path| path.as_os_str() != "-");
+    let named = output.clone().map(|path| vec![Output::Named(path)]);
+    outputs::overwrite_nothing(std::slice::from_ref(&input), None, named.as_deref(), std::iter::empty())?;
     Ok(Show {
         input,
         from: readable(typed.from),
@@ -150,7 +153,7 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         colour: typed.color.wanted(),
         width: typed.width.map(usize::from),
         pager: !typed.no_pager,
-        output: typed.output.filter(|path| path.as_os_str() != "-"),
+        output,
     })
 }
 

@@ -79,6 +79,12 @@ fn a_log_is_never_written_over() {
             }
         }
     }
+    for name in &names {
+        let ran = run(["show", "-o", arg(name), arg(&file)]);
+        assert_eq!(ran.code, 2, "{}: {}", name.display(), ran.err);
+        assert!(ran.err.contains("this file is read; it would be lost"), "{}", ran.err);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
     // Also where the shell opens it.
     let open = || std::fs::File::open(&file).unwrap();
     let output = program()

@@ -379,6 +379,10 @@ fn nothing_is_ever_overwritten() {
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{path:?}");
         }
     }
+    let before = std::fs::read(&source).unwrap();
+    let ran = home.run(&["copy", arg(&source), "--to", "codex", "--ledger", arg(&source)]);
+    assert!(ran.code == 2 && ran.err.contains("this file is read; it would be lost"), "{}", ran.err);
+    assert_eq!(std::fs::read(&source).unwrap(), before);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::place::{New, make};
 use crate::homes;
 use crate::io::{Console, Input, Output, Source, visible};
 use crate::status::{Failure, Status};
+use crate::system::FileId;
 use crate::work::{self, Work};
 
 /// What is to be copied, and where to.
@@ -52,6 +53,15 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
     })?;
     let (input, from) = source(copy)?;
     let name = input.name();
+    let read = input.path().and_then(|path| FileId::of(&path));
+    if let Some(ledger) = copy.ledger.as_ref().filter(|_| read.is_some())
+        && FileId::of(ledger) == read
+    {
+        return Err(Failure::Usage(format!(
+            "--ledger {}: this file is read; it would be lost",
+            ledger.display()
+        )));
+    }
     let seen = look(&input, from, &name)?;
     if seen.lacks_prompt && copy.prompts.is_empty() {
         return Err(Failure::Usage(format!(
