@@ -262,6 +262,9 @@ pub(super) enum Dialects {
     /// To write it.
     #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Written,
+    /// To write a session for its program, which looks for it in a store.
+    #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
+    Kept,
     /// To be its program.
     StoodInFor,
     /// To read it, `auto`, or tables.
@@ -274,7 +277,7 @@ impl Dialects {
     fn names(self) -> impl Iterator<Item = String> {
         let auto = self.reads().then(|| "auto".to_owned());
         let apis = Dialect::APIS.into_iter().map(Format::from);
-        let formats = Format::all().chain(apis).filter(move |&format| self.fits(format));
+        let formats = Format::all().chain(apis).filter(move |&format| self.fits(format) && self.tells(format));
         let columnar = Columnar::ALL.into_iter().filter(move |_| self.knows_tables());
         let columnar = columnar.map(|columnar| columnar.name().to_owned());
         auto.into_iter().chain(formats.map(|format| format.to_string())).chain(columnar)
@@ -291,8 +294,18 @@ impl Dialects {
     fn fits(self, format: Format) -> bool {
         match self {
             Self::Read | Self::ReadOrTables => format.is_readable(),
-            Self::Written | Self::WrittenOrTables => format.is_writable(),
+            Self::Written | Self::Kept | Self::WrittenOrTables => format.is_writable(),
             Self::StoodInFor => format.dialect.program().is_some_and(Program::has_stand_in),
+        }
+    }
+
+    /// Whether it is one to choose from: of a program there is no more to say than its name.
+    fn tells(self, format: Format) -> bool {
+        let first = format.mode == format.dialect.modes()[0];
+        match self {
+            Self::StoodInFor => first,
+            Self::Kept => first && format.dialect.vendor().stores.iter().any(|store| store.home.is_some()),
+            _ => true,
         }
     }
 

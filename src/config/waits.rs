@@ -11,6 +11,6 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(Duration::ZERO) => Ok(FOR_EVER),
         Ok(wait) => Ok(wait.min(FOR_EVER)),
-        Err(error) => Err(error.to_string()),
+        Err(_) => Err("a number of seconds is wanted that is not below 0".to_owned()),
     }
 }

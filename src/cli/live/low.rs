@@ -165,7 +165,7 @@ pub struct Copy {
     #[arg(value_name = "ID|FILE", add = ArgValueCompleter::new(files_and_sessions))]
     pub what: String,
     /// For whose program: claude, qwen-code, codex, gemini or opencode
-    #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Written)]
+    #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Kept)]
     pub to: Chosen,
     /// Where it is to go on; without it, the folder that the session worked in
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
@@ -82,7 +83,7 @@ pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), cl
         #[command(flatten)]
         settings: Settings,
     }
-    let matches = below(Alone::command(), config).try_get_matches_from(["agentglot"])?;
+    let matches = below(Alone::command(), config).try_get_matches_from(["agentglot"]).map_err(of_variable)?;
     let origins = Settings::augment_args(Command::new("agentglot"))
         .get_arguments()
         .map(|arg| {
@@ -102,4 +103,16 @@ pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), cl
         })
         .collect();
     Ok((Alone::from_arg_matches(&matches)?.settings, origins, said(Some(&matches))))
+}
+
+/// What is wrong is called by the variable that says it, for nobody has typed a flag.
+fn of_variable(mut error: clap::Error) -> clap::Error {
+    let command = Settings::augment_args(Command::new("agentglot"));
+    let wrong = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    let arg = command.get_arguments().find(|arg| wrong.as_ref() == Some(&arg.to_string()));
+    if let Some(variable) = arg.and_then(|arg| arg.get_env()) {
+        let variable = variable.to_string_lossy().into_owned();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
 }
