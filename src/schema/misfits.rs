@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use agentglot_adapters::check::{Misfit, Schemas};
 use agentglot_adapters::raw::codec::Format;
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::shape::shape;
 
@@ -23,16 +23,24 @@ pub struct Misfits {
 /// What agents and what hosts write; a log may hold both.
 #[derive(Debug)]
 struct Sides {
-    validators: Vec<Validator>,
+    sides: Vec<Side>,
     /// Members whose text a schema looks at.
     tags: BTreeSet<String>,
     fitting: HashSet<u64>,
 }
 
+/// What one side writes.
+#[derive(Debug)]
+struct Side {
+    lines: Validator,
+    /// Whether a line is of a kind that this side writes: of others its schema says nothing, and everything fits it.
+    kinds: Option<Validator>,
+}
+
 impl Schemas for Misfits {
     fn misfit(&mut self, format: Format, line: &str) -> Option<Misfit> {
         let sides = self.formats.entry(format).or_insert_with(|| Sides::of(format));
-        if sides.validators.is_empty() || line.len() > LONGEST {
+        if sides.sides.is_empty() || line.len() > LONGEST {
             return None;
         }
         let shape = shape(line, &sides.tags);
@@ -54,28 +62,36 @@ impl Sides {
     fn of(format: Format) -> Self {
         let schemas = [false, true].into_iter().filter_map(|input| super::schema(format, input));
         let mut tags = BTreeSet::new();
-        let validators = schemas.filter_map(|schema| {
+        let sides = schemas.filter_map(|schema| {
             add_tags(&schema, &mut tags);
             // A test makes a validator of every schema.
-            jsonschema::validator_for(&schema).ok()
+            Some(Side {
+                lines: jsonschema::validator_for(&schema).ok()?,
+                kinds: kinds(&schema),
+            })
         });
         Self {
-            validators: validators.collect(),
+            sides: sides.collect(),
             tags,
             fitting: HashSet::new(),
         }
     }
 
-    /// A line that fits what either side writes is sound. Of one that fits neither, that is told which lies deepest: the other side's
-    /// schema knows nothing of it.
+    /// A line that fits what a side writes is sound, if lines of its kind are that side's; where they are nobody's, either side tells. Of
+    /// one that fits neither, that is told which lies deepest: the other side's schema knows nothing of it.
     fn look(&self, line: &str) -> Option<Misfit> {
         // What is no JSON is told as such, and so is what is no object.
         let value = serde_json::from_str::<Value>(line).ok().filter(Value::is_object)?;
-        if self.validators.iter().any(|side| side.is_valid(&value)) {
+        let knows = |side: &&Side| side.kinds.as_ref().is_none_or(|kinds| kinds.is_valid(&value));
+        let mut sides: Vec<&Side> = self.sides.iter().filter(knows).collect();
+        if sides.is_empty() {
+            sides.extend(&self.sides);
+        }
+        if sides.iter().any(|side| side.lines.is_valid(&value)) {
             return None;
         }
-        let wrong = self.validators.iter().filter_map(|side| {
-            let error = side.iter_errors(&value).max_by_key(|error| error.instance_path().as_str().len())?;
+        let wrong = sides.iter().filter_map(|side| {
+            let error = side.lines.iter_errors(&value).max_by_key(|error| error.instance_path().as_str().len())?;
             let pointer = error.instance_path().as_str().to_owned();
             Some((pointer, error.masked().to_string()))
         });
@@ -87,6 +103,12 @@ impl Sides {
             pointer,
         })
     }
+}
+
+/// Fits the lines of which a schema says more than of any line.
+fn kinds(schema: &Value) -> Option<Validator> {
+    let kinds = schema.get("allOf")?.as_array()?.iter().filter_map(|kind| kind.get("if"));
+    jsonschema::validator_for(&json!({ "anyOf": kinds.collect::<Vec<_>>() })).ok()
 }
 
 /// The members whose values are told from one another.
@@ -156,5 +178,14 @@ mod tests {
             found("qwen", log),
             [("/input/parts/*/text: value is not of type \"string\"".to_owned(), 4)]
         );
+        // Of lines of the agent's, the host's schema does not say that they are sound.
+        let log = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":\"no\",\"session_id\":\"s\"}\n{\"type\":\"other\"}\n";
+        for dialect in ["claude", "qwen-code"] {
+            assert_eq!(
+                found(dialect, log),
+                [("/is_error: value is not of type \"boolean\"".to_owned(), 1)],
+                "{dialect}"
+            );
+        }
     }
 }
