@@ -107,7 +107,8 @@ pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), cl
 
 /// What is wrong is called by the variable that says it, for nobody has typed a flag.
 fn of_variable(mut error: clap::Error) -> clap::Error {
-    let command = Settings::augment_args(Command::new("agentglot"));
+    let mut command = Settings::augment_args(Command::new("agentglot"));
+    command.build();
     let wrong = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let arg = command.get_arguments().find(|arg| wrong.as_ref() == Some(&arg.to_string()));
     if let Some(variable) = arg.and_then(|arg| arg.get_env()) {
