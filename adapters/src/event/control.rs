@@ -13,6 +13,13 @@ pub struct Request<'a> {
     pub permission: Option<&'a Permission<'a>>,
 }
 
+impl Request<'_> {
+    /// The word that [`ControlKind::read`] reads for what is asked, where a protocol has called it by a name of its own.
+    pub fn word(&self) -> Option<&'static str> {
+        self.kind.word().filter(|word| !self.subtype.is(word))
+    }
+}
+
 /// What a control request is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlKind {
@@ -51,6 +58,20 @@ impl ControlKind {
             "set_permission_mode" => Self::SetMode,
             _ => Self::Other,
         }
+    }
+
+    /// The `subtype` of that, where there is one alone.
+    const fn word(self) -> Option<&'static str> {
+        Some(match self {
+            Self::CanUseTool => "can_use_tool",
+            Self::Hook => "hook_callback",
+            Self::Mcp => "mcp_message",
+            Self::Initialize => "initialize",
+            Self::Interrupt => "interrupt",
+            Self::SetModel => "set_model",
+            Self::SetMode => "set_permission_mode",
+            Self::Confirm | Self::Other => return None,
+        })
     }
 }
 

@@ -42,7 +42,13 @@ impl Core {
         self.pen.open("control_request", out);
         self.request_id(request.id, out);
         out.lit(",\"request\":{\"subtype\":");
-        out.str(request.subtype);
+        match request.word().filter(|_| !self.own) {
+            Some(word) => {
+                out.renamed(request.subtype.as_escaped(), "this dialect's word for the question");
+                out.str(Str::trusted(word));
+            }
+            None => out.str(request.subtype),
+        }
         if let Some(permission) = request.permission {
             self.permission(permission, fields, side, out);
         }
