@@ -79,6 +79,11 @@ impl Choice {
         self.current == word
     }
 
+    /// Whether it can be chosen under this name.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|known| known == word)
+    }
+
     /// Whether there is anything to choose from.
     pub(super) const fn is_empty(&self) -> bool {
         self.words.is_empty()

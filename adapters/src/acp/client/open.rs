@@ -213,7 +213,8 @@ impl Conversation {
                 exchange
                     .notes
                     .push(format!("the agent gives no choice of models: it is not told {model:?}"));
-            } else if !self.models.is(self.models.named(&model)) && self.can.own.is_none() {
+            } else if !self.models.is(self.models.named(&model)) && (self.can.own.is_none() || self.models.has(&model)) {
+                // One that was told it when the session was opened may list it and still call another the current one.
                 let (method, params, change) = self.set_model(&model);
                 let message = self.ask(method, &params, Asked::Set(change), exchange);
                 tell(Dir::Ours, &message, exchange);

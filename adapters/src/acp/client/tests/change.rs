@@ -82,6 +82,20 @@ fn a_host_that_names_no_mode_gets_that_of_the_program_that_it_knows() {
     }
 }
 
+/// claude-agent-acp 0.101.0 lists a model that it was told when the session was opened, runs it, and calls another the current one.
+#[test]
+fn a_model_that_was_told_and_is_listed_is_the_current_one() {
+    const GREETED: &str = r#"{"protocolVersion":1,"agentCapabilities":{"_meta":{"claudeCode":{"promptQueueing":true}}}}"#;
+    for (listed, set) in [("m-1", true), ("m-2", false)] {
+        let opened = format!(
+            r#"{{"sessionId":"s-1","configOptions":[{{"id":"model","category":"model","currentValue":"default","options":[{{"value":"default"}},{{"value":"{listed}"}}]}}]}}"#
+        );
+        let (mut scene, _) = Scene::new(|launch| launch.model = Some("m-1".to_owned()));
+        scene.answers(0, GREETED);
+        assert_eq!(scene.answers(1, &opened).contains("\"value\":\"m-1\""), set, "{listed}");
+    }
+}
+
 /// A list of models is not all that such an agent can be told.
 #[test]
 fn a_model_that_the_list_lacks_is_had_by_opening_the_session_once_more() {
