@@ -348,7 +348,9 @@ impl Conversation {
                 }
                 self.next(exchange);
             }
-            Asked::Host(id, Change::Model(model), _) if error.is_some() && self.can_open_anew() => self.open_anew(id, model, exchange),
+            Asked::Host(id, Change::Model(model), _) if (error.is_some() || self.models.another(result, "model", &model)) && self.can_open_anew() => {
+                self.open_anew(id, model, exchange);
+            }
             Asked::Anew(id, model, before) => self.opened_anew(&id, model, before, result, error, exchange),
             Asked::Host(id, change, mode) => {
                 let message = match error {

@@ -79,6 +79,13 @@ impl Choice {
         self.current == word
     }
 
+    /// Whether an answer says that something else is chosen than this, which the list lacks. Some agents take what comes near to it; a name
+    /// that stands within the one that was asked for is short for it.
+    pub(super) fn another(&self, result: Raw<'_>, category: &str, asked: &str) -> bool {
+        let current = option(result, category).and_then(|option| option.get("currentValue")?.string());
+        !self.has(asked) && current.is_some_and(|current| !asked.contains(current.as_escaped()))
+    }
+
     /// Whether it can be chosen under this name.
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|known| known == word)
