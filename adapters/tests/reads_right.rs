@@ -234,6 +234,18 @@ fn a_review_has_its_prompt_and_one_outcome() {
     assert_eq!(of("outcome").len(), 1);
 }
 
+/// Each reply says its first count, and its end the last one, which is what the program keeps.
+#[test]
+fn what_is_kept_has_the_tokens_that_replies_had_in_the_end() {
+    let kept = golden("claude", "claude:transcript", "claude/cli_parallel_partial.out.jsonl");
+    let tokens = |line: &Json| {
+        let output = line.at(&["message", "usage", "output_tokens"])?;
+        Some((line.at(&["message", "id"])?.compact(), output.compact()))
+    };
+    let said: std::collections::BTreeMap<_, _> = kept.iter().filter_map(tokens).collect();
+    assert_eq!(said.into_values().collect::<Vec<_>>(), ["20", "21"]);
+}
+
 #[test]
 fn stored_events_are_in_the_tools_of_their_source() {
     let log = "claude/cli_edit.out.jsonl";

@@ -338,6 +338,25 @@ fn a_log_gets_its_prompt_and_calls_get_results() {
     }
 }
 
+/// A prompt that is given has no time in its log, and neither do its replies: they are dated by the first that it says.
+#[test]
+fn a_prompt_that_is_given_is_as_old_as_its_log() {
+    let home = Home::empty();
+    let work = home.work();
+    let source = golden("claude/cli_parallel_partial.out.jsonl");
+    for (to, ..) in TARGETS {
+        let ran = home.run(&["copy", arg(&source), "--to", to, "--cwd", arg(&work), "--prompt", "Both.", "--json"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+        let text = std::fs::read_to_string(copied["path"].as_str().unwrap()).unwrap();
+        assert!(!text.contains("\"1970-") && !text.contains("\"created\":0"), "{to}: {text}");
+        assert!(
+            to == "opencode" || text.contains("\"timestamp\":\"2026-11-21T06:00:19.149Z\""),
+            "{to}: {text}"
+        );
+    }
+}
+
 #[test]
 fn thoughts_stay_behind_where_they_would_be_refused() {
     let home = Home::empty();

@@ -99,6 +99,7 @@ impl Assembler {
             };
             let origin = Origin {
                 session: origin.session,
+                time: origin.time,
                 ..Origin::default()
             };
             down.encoder.event(&Event::new(origin, Kind::Prompt(&prompt)), down.out);

@@ -18,6 +18,8 @@ const MOST: usize = 1 << 20;
 pub(super) struct Behind {
     /// The source says tokens so, and nobody waits for each line.
     waits: bool,
+    /// What is written is a file, where each line has the tokens that its round has had in the end.
+    settles: bool,
     lines: Vec<u8>,
     /// Where it goes, in what is held.
     places: Vec<Place>,
@@ -30,6 +32,8 @@ pub(super) struct Behind {
 struct Place {
     at: usize,
     what: Rest,
+    /// The tokens that the reply has said, where its end says none.
+    said: Option<Usage<'static>>,
 }
 
 /// What of an `assistant` line the end of its round says.
@@ -44,7 +48,11 @@ pub(super) enum Rest {
 impl Behind {
     pub(super) fn new(style: &Style, own: bool) -> Self {
         let waits = style.source_mode.tokens_behind && !own && !style.partial && matches!(style.mode.layout, Layout::Lines | Layout::Store);
-        Self { waits, ..Self::default() }
+        Self {
+            waits,
+            settles: style.mode.layout == Layout::Store && !own,
+            ..Self::default()
+        }
     }
 
     /// Nobody is kept waiting in a session that lives.
@@ -56,9 +64,15 @@ impl Behind {
         self.waits
     }
 
+    /// Whether tokens that a reply says may not be all that its round has had.
+    pub(super) const fn settles(&self) -> bool {
+        self.settles
+    }
+
     /// What the end of the round says of the line that is being written goes here.
-    pub(super) fn place(&mut self, at: usize, what: Rest) {
-        self.here.push(Place { at, what });
+    pub(super) fn place(&mut self, at: usize, what: Rest, said: Option<&Usage<'_>>) {
+        let said = said.map(Usage::detached);
+        self.here.push(Place { at, what, said });
     }
 
     /// Before an event is written: what no tokens of this round follow is told without them. `write` writes what the end says.
@@ -111,10 +125,14 @@ impl Behind {
     pub(super) fn tell(&mut self, end: &RoundEnd<'_>, out: &mut Out, mut write: impl FnMut(&RoundEnd<'_>, Rest, &mut Out)) {
         let lines = std::mem::take(&mut self.lines);
         let mut done = 0;
-        for Place { at, what } in self.places.drain(..) {
+        for Place { at, what, said } in self.places.drain(..) {
             out.bytes(&lines[done..at]);
             done = at;
-            write(end, what, out);
+            let end = RoundEnd {
+                usage: end.usage.or(said),
+                ..*end
+            };
+            write(&end, what, out);
         }
         out.bytes(&lines[done..]);
     }

@@ -242,7 +242,7 @@ impl Encoder {
 
     fn await_tokens(&mut self, origin: &Origin<'_>, reply: &Reply<'_>, out: &Out) {
         if self.awaits_tokens(origin.parent, reply) {
-            self.behind.place(out.len() + FOOT.len(), Rest::Tokens);
+            self.behind.place(out.len() + FOOT.len(), Rest::Tokens, None);
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Anew, Options};
+use agentglot_adapters::events::Time;
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::store::Home;
 use agentglot_adapters::turns;
@@ -82,7 +83,7 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
     options.anew = Some(Anew {
         session: new.id.clone(),
         cwd: new.cwd.clone(),
-        time: new.time(),
+        time: new.time(seen.begins),
     });
     let work = Work {
         tables: None,
@@ -104,7 +105,7 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
     if status > Status::Damaged {
         return Ok(status);
     }
-    let end = home.end.replace("NOW", &new.time());
+    let end = home.end.replace("NOW", &new.time(None));
     let size = std::fs::OpenOptions::new().append(true).open(&file).and_then(|mut file| {
         let size = file.metadata()?.len();
         file.write_all(end.as_bytes())?;
@@ -153,6 +154,8 @@ fn source(copy: &Copy) -> Result<(Input, Option<Format>), Failure> {
 struct Seen {
     cwd: Option<String>,
     lacks_prompt: bool,
+    /// The first time that it says, in milliseconds since 1970.
+    begins: Option<i64>,
 }
 
 fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure> {
@@ -167,6 +170,8 @@ fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure
                     seen.lacks_prompt = about::prompt(&turn).is_none();
                 }
                 seen.cwd = turn.facts.as_ref().and_then(|facts| facts.cwd.clone()).or(seen.cwd);
+                let times = [&turn.started, &turn.ended].into_iter().flatten();
+                seen.begins = seen.begins.or_else(|| times.filter_map(Time::millis).next());
                 sessions.extend(turn.session);
             }
             // It is told when it is written.

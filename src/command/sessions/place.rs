@@ -38,9 +38,10 @@ impl New {
         Self { id, cwd, now: Utc::now() }
     }
 
-    /// The time, in ISO 8601.
-    pub(super) fn time(&self) -> String {
-        self.now.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    /// A time in ISO 8601: these milliseconds since 1970, or now.
+    pub(super) fn time(&self, millis: Option<i64>) -> String {
+        let time = millis.and_then(DateTime::from_timestamp_millis).unwrap_or(self.now);
+        time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
     }
 
     /// Where the program looks for it. What has to be there for that is made.

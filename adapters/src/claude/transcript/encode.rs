@@ -201,12 +201,12 @@ impl Encoder {
         let waits = self.behind.waits() && usage.is_none() && reply.error.is_none();
         let calls = matches!(block, Block::Call(_));
         if waits && reply.stop.is_none() && !calls {
-            self.behind.place(out.len(), Rest::StopAndTokens);
+            self.behind.place(out.len(), Rest::StopAndTokens, None);
         } else {
             Self::stop(reply.stop, calls.then_some("tool_use"), out);
-            Self::tokens(&self.writer, usage, out);
-            if waits {
-                self.behind.place(out.len(), Rest::Tokens);
+            match waits || self.behind.settles() && reply.error.is_none() {
+                true => self.behind.place(out.len(), Rest::Tokens, usage),
+                false => Self::tokens(&self.writer, usage, out),
             }
         }
         out.lit("}");
