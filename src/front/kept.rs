@@ -14,7 +14,6 @@ use agentglot_adapters::raw::client::Inquiry;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::front::Listed;
 use agentglot_adapters::raw::launch::Launch;
-use agentglot_adapters::raw::store::{Home, Project};
 use agentglot_adapters::turns;
 
 use crate::agent::persona;
@@ -39,7 +38,7 @@ pub(super) enum Keeper {
     /// The built-in agent, and the program that is played inside, whose sessions have the same form.
     Shelf(Shelf, Dialect),
     /// Another agent's program.
-    Program(Dialect, &'static Home, Format),
+    Program(Dialect, Format),
     /// The agent that a command starts.
     Agent(Agent),
 }
@@ -79,13 +78,13 @@ impl Keeper {
         }
         if let Some(Choice::Cli(dialect, _)) = choice
             && *dialect != inside
-            && let Some((_, store, home)) = homes::stores().find(|(of, ..)| of == dialect)
+            && let Some((_, store, _)) = homes::stores().find(|(of, ..)| of == dialect)
         {
             let format = Format {
                 dialect: *dialect,
                 mode: store.mode,
             };
-            return Self::Program(*dialect, home, format);
+            return Self::Program(*dialect, format);
         }
         Self::Shelf(persona::shelf(&|name| std::env::var_os(name)), inside)
     }
@@ -95,9 +94,9 @@ impl Keeper {
         let folder = cwd.map(real);
         let mut all: Vec<Listed> = match self {
             Self::Shelf(..) => self.on_shelf(folder.as_deref()).into_iter().filter_map(listed).collect(),
-            Self::Program(dialect, home, format) => {
+            Self::Program(dialect, format) => {
                 let kept = homes::kept_by(*dialect);
-                kept.iter().filter_map(|kept| begun(kept, home, *format)).collect()
+                kept.iter().filter_map(|kept| begun(kept, *format)).collect()
             }
             Self::Agent(agent) => agent.list(cwd).unwrap_or_else(|why| {
                 tracing::warn!("the sessions cannot be listed: {why}");
@@ -128,9 +127,9 @@ impl Keeper {
                 let notes = history.notes;
                 Ok(listed(kept).map(|kept| Said { kept, lines, notes }))
             }
-            Self::Program(dialect, home, format) => {
-                let found = find(id, cwd, *dialect, home, *format);
-                let found = found.or_else(|| find(&noted(id, *dialect)?, cwd, *dialect, home, *format));
+            Self::Program(dialect, format) => {
+                let found = find(id, cwd, *dialect, *format);
+                let found = found.or_else(|| find(&noted(id, *dialect)?, cwd, *dialect, *format));
                 found.map(|(kept, input)| converted(kept, &input, *format)).transpose()
             }
             Self::Agent(agent) => {
@@ -234,12 +233,15 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// The session of this id, as its program has it.
-fn find(id: &str, cwd: Option<&str>, dialect: Dialect, home: &Home, format: Format) -> Option<(Listed, Input)> {
+fn find(id: &str, cwd: Option<&str>, dialect: Dialect, format: Format) -> Option<(Listed, Input)> {
     let is_here = |session: &Listed| cwd.is_none_or(|cwd| real(&session.cwd) == real(cwd));
     let found = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id);
     let session = found.as_ref().and_then(|kept| {
-        let session = begun(kept, home, format)?;
-        let cwd = folder_of(kept, home).unwrap_or(session.cwd);
+        let session = begun(kept, format)?;
+        let cwd = match &kept.lies {
+            Lies::InFile(path) => homes::claimed_for(path).unwrap_or(session.cwd),
+            Lies::InDatabase(_) => session.cwd,
+        };
         Some(Listed { cwd, ..session })
     });
     session.filter(is_here).zip(found.map(Kept::input))
@@ -282,7 +284,7 @@ fn listed(session: Summary) -> Option<Listed> {
 }
 
 /// A session as its database lists it; by its file, of what was said in it, its first turn.
-fn begun(kept: &Kept, home: &Home, format: Format) -> Option<Listed> {
+fn begun(kept: &Kept, format: Format) -> Option<Listed> {
     let written = kept.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let written = i64::try_from(written).unwrap_or(i64::MAX);
     let shortened = |prompt: &str| prompt.chars().take(TITLE).collect();
@@ -303,19 +305,11 @@ fn begun(kept: &Kept, home: &Home, format: Format) -> Option<Listed> {
         .facts
         .as_ref()
         .and_then(|facts| facts.cwd.clone())
-        .or_else(|| folder_of(kept, home))?;
+        .or_else(|| homes::claimed_for(path))?;
     Some(Listed {
         id: kept.id.clone(),
         cwd,
         title: crate::command::sessions::prompt(&first).map(|prompt| shortened(&prompt)),
         written,
     })
-}
-
-/// The working folder that a program has claimed a folder of its own for, in which the session's file lies.
-fn folder_of(kept: &Kept, home: &Home) -> Option<String> {
-    let Project::Claimed { marker, .. } = home.project else { return None };
-    let Lies::InFile(path) = &kept.lies else { return None };
-    let named = path.ancestors().skip(1).find_map(|folder| fs::read_to_string(folder.join(marker)).ok())?;
-    Some(named.trim().to_owned()).filter(|named| named.starts_with('/'))
 }

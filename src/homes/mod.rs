@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use agentglot_adapters::raw::store::{Home, Store, begins_as_subagent, session_of, short_slug, slug};
+use agentglot_adapters::raw::store::{Home, Project, Store, begins_as_subagent, session_of, short_slug, slug};
 
 use crate::agent::persona;
 use crate::io::{Console, Input, Source};
@@ -175,6 +175,22 @@ fn is_here(lies: &Lies) -> bool {
         let name = folder.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| names.iter().any(|known| known == name))
     })
+}
+
+/// The working folder for which a program has claimed the folder that a session's file lies in.
+pub(crate) fn claimed_for(path: &Path) -> Option<String> {
+    let markers = stores().filter_map(|(_, _, home)| match home.project {
+        Project::Claimed { marker, .. } => Some(marker),
+        _ => None,
+    });
+    let within = |marker: &str| {
+        path.ancestors()
+            .skip(1)
+            .take(3)
+            .find_map(|folder| fs::read_to_string(folder.join(marker)).ok())
+    };
+    let named = markers.filter_map(within).map(|named| named.trim().to_owned());
+    named.into_iter().find(|named| named.starts_with('/'))
 }
 
 /// All files below a folder whose way there fits a pattern.

@@ -338,6 +338,33 @@ fn a_log_gets_its_prompt_and_calls_get_results() {
     }
 }
 
+/// Files of Gemini CLI need not say where the session worked; the program notes it beside them.
+#[test]
+fn a_copy_works_where_the_folder_of_its_source_is_for() {
+    let home = Home::empty();
+    let (there, here) = (home.scratch.path("there"), home.work());
+    std::fs::create_dir(&there).unwrap();
+    let there = there.canonicalize().unwrap();
+    let chat = concat!(
+        r#"{"sessionId":"00000000-0000-4000-8000-000000000007","projectHash":"0","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#,
+        "\n",
+        r#"{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"text":"Where?"}]}"#,
+        "\n",
+        r#"{"id":"2","timestamp":"2026-01-01T00:00:01.000Z","type":"gemini","content":"Here.","thoughts":[],"model":"m-1"}"#,
+        "\n",
+    );
+    home.scratch
+        .file("home/.gemini/tmp/there/chats/session-2026-01-01T00-00-0000.jsonl", chat);
+    home.scratch.file("home/.gemini/tmp/there/.project_root", arg(&there));
+    let listed = home.run(&["list", "--all-agents", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.out).unwrap();
+    assert_eq!(listed["cwd"], arg(&there));
+    let ran = home.run(&["copy", listed["id"].as_str().unwrap(), "--to", "codex", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!(copied["cwd"], arg(&there), "and not in {}", here.display());
+}
+
 /// A prompt that is given has no time in its log, and neither do its replies: they are dated by the first that it says.
 #[test]
 fn a_prompt_that_is_given_is_as_old_as_its_log() {

@@ -125,6 +125,7 @@ fn one(kept: &Kept) -> Result<Option<About>, Failure> {
             Err(error) => return Err(Failure::of_log(&name, error)),
         }
     }
+    about.cwd = about.cwd.or_else(|| homes::claimed_for(&input.path()?));
     about.tokens = counter.sums().1.tokens.all();
     Ok((about.turns > 0).then_some(about))
 }

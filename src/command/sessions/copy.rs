@@ -69,7 +69,8 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
             "{name} does not hold the prompt of its first turn, without which nobody can go on with it: say it with --prompt"
         )));
     }
-    let new = New::of(home, cwd(copy, seen.cwd.as_deref(), &name)?);
+    let worked_in = seen.cwd.or_else(|| homes::claimed_for(&input.path()?));
+    let new = New::of(home, cwd(copy, worked_in.as_deref(), &name)?);
     let written = |error| Failure::Write {
         name: root.display().to_string(),
         error,
