@@ -54,7 +54,7 @@ pub fn main() -> u8 {
 
 /// All that can be typed.
 pub(crate) fn line() -> clap::Command {
-    live::with_short_forms(low::Typed::command())
+    live::settings::without_empty_variables(live::with_short_forms(low::Typed::command()))
 }
 
 fn typed() -> Result<low::Typed, clap::Error> {

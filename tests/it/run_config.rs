@@ -209,6 +209,21 @@ fn switches_are_read_as_people_write_them() {
         let done = world.agentglot(&unknown, &[("AGENTGLOT_STRICT_ARGS", on)]);
         assert!(!done.status.success() && stderr(&done).contains("--no-such-flag"), "{done:?}");
     }
+    let done = world.agentglot(&unknown, &[("AGENTGLOT_STRICT_ARGS", "perhaps")]);
+    assert!(done.status.code() == Some(2) && stderr(&done).contains("perhaps"), "{done:?}");
     world.user("strict_args = true\n");
     assert!(!world.agentglot(&unknown, &[]).status.success());
+}
+
+/// A variable that is empty is as good as none: what the file says counts.
+#[test]
+fn empty_variables_say_nothing() {
+    let world = World::new();
+    world.user("strict_args = true\n");
+    let unknown = ["run", "--as", "claude", "--backend", "demo", "--", "-p", "--no-such-flag=1", "Hello"];
+    assert!(!world.agentglot(&unknown, &[("AGENTGLOT_STRICT_ARGS", "")]).status.success());
+    let known = ["run", "--as", "claude", "--backend", "demo", "--", "-p", "Hello"];
+    let empty = ["AGENTGLOT_BACKEND", "AGENTGLOT_PACE", "AGENTGLOT_RECORD", "AGENTGLOT_ON_ASK"].map(|name| (name, ""));
+    let done = world.agentglot(&known, &empty);
+    assert!(done.status.success(), "{done:?}");
 }

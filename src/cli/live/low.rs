@@ -246,10 +246,10 @@ pub struct Settings {
     #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
     pub pass_env: Vec<String>,
     /// Do not end daemons that the agent's tools have started (processes that left its process group)
-    #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::BoolishValueParser::new())]
     pub keep_daemons: bool,
     /// Let commands of the built-in agent write only in the workspace and in the folders for temporary files (Landlock, Linux)
-    #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::BoolishValueParser::new())]
     pub confine_commands: bool,
     /// Where the built-in agent searches the web: the URL of Brave's search API, of a SearXNG with format=json, or of a page of results
     #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
@@ -258,7 +258,7 @@ pub struct Settings {
     #[arg(long, value_name = "WHO", env = "AGENTGLOT_TRUST", value_enum, default_value_t)]
     pub trust: TrustBy,
     /// Refuse unknown arguments even for programs whose hosts may send new ones
-    #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::BoolishValueParser::new())]
     pub strict_args: bool,
     /// Record the session (host, agentglot and agent) in this folder, without keys and tokens
     #[arg(long, value_name = "DIR", env = "AGENTGLOT_RECORD", value_hint = ValueHint::DirPath)]
