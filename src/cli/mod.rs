@@ -54,7 +54,14 @@ pub fn main() -> u8 {
 
 /// All that can be typed.
 pub(crate) fn line() -> clap::Command {
-    live::settings::without_empty_variables(live::with_short_forms(low::Typed::command()))
+    without_empty_variables(live::with_short_forms(low::Typed::command()))
+}
+
+/// The same command, to which an empty variable is one that is not set.
+pub(crate) fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &clap::Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(None::<&'static str>) } else { arg });
+    command.mut_subcommands(without_empty_variables)
 }
 
 fn typed() -> Result<low::Typed, clap::Error> {

@@ -225,13 +225,7 @@ impl Encoder {
         out.lit(REQUEST);
         out.invented("/name", "our own name for what the agent asks");
         out.lit("\",\"value\":{\"subtype\":");
-        match request.word() {
-            Some(word) => {
-                out.renamed(request.subtype.as_escaped(), "one word for it, whatever the source's protocol calls it");
-                out.str(Str::trusted(word));
-            }
-            None => out.str(request.subtype),
-        }
+        request.write_subtype(out);
         out.str_if(",\"id\":", request.id);
         if let Some(permission) = request.permission {
             out.str_if(",\"toolCallId\":", permission.call);

@@ -1,4 +1,4 @@
-use crate::json::{Raw, Str};
+use crate::json::{Out, Raw, Str};
 
 /// A question on the control channel, in either direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,9 +14,15 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The word that [`ControlKind::read`] reads for what is asked, where a protocol has called it by a name of its own.
-    pub fn word(&self) -> Option<&'static str> {
-        self.kind.word().filter(|word| !self.subtype.is(word))
+    /// Writes its `subtype`: the word that hosts read for what is asked, where the source's protocol calls it by a name of its own.
+    pub(crate) fn write_subtype(&self, out: &mut Out) {
+        match self.kind.word().filter(|word| !self.subtype.is(word)) {
+            Some(word) => {
+                out.renamed(self.subtype.as_escaped(), "the word that hosts read for it");
+                out.text(word);
+            }
+            None => out.str(self.subtype),
+        }
     }
 }
 

@@ -80,11 +80,10 @@ impl Encoder {
             // The RFC's own question to a person.
             out.renamed(request.subtype.as_escaped(), "the RFC's own question");
             out.lit("\"confirm_action\"");
-        } else if let Some(word) = request.word().filter(|_| !self.own) {
-            out.renamed(request.subtype.as_escaped(), "the RFC's word for the question");
-            out.str(Str::trusted(word));
-        } else {
+        } else if self.own {
             out.str(request.subtype);
+        } else {
+            request.write_subtype(out);
         }
         let origin = event.origin;
         if self.own {

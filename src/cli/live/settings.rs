@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::low::Settings;
 use crate::agent::persona;
@@ -26,16 +26,9 @@ pub(crate) struct Origin {
     pub(crate) from: Option<String>,
 }
 
-/// The same command, to which an empty variable is one that is not set.
-pub(crate) fn without_empty_variables(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(None::<&'static str>) } else { arg });
-    command.mut_subcommands(without_empty_variables)
-}
-
 /// The same command, with what the files say where neither a flag nor a variable says anything.
 pub(super) fn below(command: Command, config: &Config) -> Command {
-    let mut command = without_empty_variables(command);
+    let mut command = crate::cli::without_empty_variables(command);
     for key in config.keys() {
         let text = config.setting(key).map(|(setting, _)| setting.text.clone());
         if let Some(text) = text.filter(|text| !text.is_empty()) {

@@ -42,12 +42,9 @@ impl Core {
         self.pen.open("control_request", out);
         self.request_id(request.id, out);
         out.lit(",\"request\":{\"subtype\":");
-        match request.word().filter(|_| !self.own) {
-            Some(word) => {
-                out.renamed(request.subtype.as_escaped(), "this dialect's word for the question");
-                out.str(Str::trusted(word));
-            }
-            None => out.str(request.subtype),
+        match self.own {
+            true => out.str(request.subtype),
+            false => request.write_subtype(out),
         }
         if let Some(permission) = request.permission {
             self.permission(permission, fields, side, out);
