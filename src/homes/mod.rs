@@ -183,14 +183,16 @@ pub(crate) fn claimed_for(path: &Path) -> Option<String> {
         Project::Claimed { marker, .. } => Some(marker),
         _ => None,
     });
-    let within = |marker: &str| {
-        path.ancestors()
-            .skip(1)
-            .take(3)
-            .find_map(|folder| fs::read_to_string(folder.join(marker)).ok())
-    };
-    let named = markers.filter_map(within).map(|named| named.trim().to_owned());
-    named.into_iter().find(|named| named.starts_with('/'))
+    let within = |marker: &str| path.ancestors().skip(1).take(3).find_map(|folder| short_text(&folder.join(marker)));
+    let mut named = markers.filter_map(within);
+    named.find(|named| named.starts_with('/'))
+}
+
+/// What a small file says, which is no pipe and no link; nothing if it is none.
+pub(crate) fn short_text(path: &Path) -> Option<String> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let text = (about.is_file() && about.len() <= POINTER).then(|| fs::read_to_string(path).ok())?;
+    text.map(|text| text.trim().to_owned())
 }
 
 /// All files below a folder whose way there fits a pattern.
@@ -243,6 +245,9 @@ fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Option<Kept> {
         written: about.modified().ok()?,
     })
 }
+
+/// A file of a program's that says whose a folder is, or lists such folders, is not longer than this.
+const POINTER: u64 = 16 << 20;
 
 /// So long is a UUID.
 const UUID: usize = 36;

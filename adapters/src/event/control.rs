@@ -54,31 +54,29 @@ impl ControlKind {
     /// What a `subtype` is about.
     pub fn read(subtype: Str<'_>) -> Self {
         match subtype.as_escaped() {
-            "can_use_tool" => Self::CanUseTool,
-            "hook_callback" => Self::Hook,
-            "mcp_message" => Self::Mcp,
             "elicitation" | "request_user_dialog" | "confirm_shell_commands" | "confirm_action" | "quit_confirmation" => Self::Confirm,
-            "initialize" => Self::Initialize,
-            "interrupt" => Self::Interrupt,
-            "set_model" => Self::SetModel,
-            "set_permission_mode" => Self::SetMode,
-            _ => Self::Other,
+            word => Self::WORDS
+                .iter()
+                .find(|(known, _)| *known == word)
+                .map_or(Self::Other, |(_, kind)| *kind),
         }
     }
 
     /// The `subtype` of that, where there is one alone.
-    const fn word(self) -> Option<&'static str> {
-        Some(match self {
-            Self::CanUseTool => "can_use_tool",
-            Self::Hook => "hook_callback",
-            Self::Mcp => "mcp_message",
-            Self::Initialize => "initialize",
-            Self::Interrupt => "interrupt",
-            Self::SetModel => "set_model",
-            Self::SetMode => "set_permission_mode",
-            Self::Confirm | Self::Other => return None,
-        })
+    fn word(self) -> Option<&'static str> {
+        Self::WORDS.iter().find(|(_, kind)| *kind == self).map(|(word, _)| *word)
     }
+
+    /// Each with the one `subtype` that it has.
+    const WORDS: [(&'static str, Self); 7] = [
+        ("can_use_tool", Self::CanUseTool),
+        ("hook_callback", Self::Hook),
+        ("mcp_message", Self::Mcp),
+        ("initialize", Self::Initialize),
+        ("interrupt", Self::Interrupt),
+        ("set_model", Self::SetModel),
+        ("set_permission_mode", Self::SetMode),
+    ];
 }
 
 /// A tool call that waits for permission.

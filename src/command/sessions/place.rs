@@ -9,6 +9,7 @@ use agentglot_adapters::raw::store::{Home, Ids, Project, short_name, short_slug,
 use chrono::{DateTime, Local, Utc};
 use serde_json::Value;
 
+use crate::homes::short_text;
 use crate::io::no_link_below;
 
 /// A session that is written for a program.
@@ -20,8 +21,6 @@ pub(super) struct New {
     pub(super) now: DateTime<Utc>,
 }
 
-/// A file of a program's that says whose a folder is, or lists such folders, is not longer than this.
-const POINTER: u64 = 16 << 20;
 /// So many folders of one name are tried.
 const MOST: usize = 1000;
 
@@ -141,13 +140,6 @@ fn listed(list: &Path) -> Vec<(String, String)> {
 /// Whether a name that a file gives leads into no other folder.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
-}
-
-/// What a small file says; nothing if it is none.
-fn short_text(path: &Path) -> Option<String> {
-    let about = fs::symlink_metadata(path).ok()?;
-    let text = (about.is_file() && about.len() <= POINTER).then(|| fs::read_to_string(path).ok())?;
-    text.map(|text| text.trim().to_owned())
 }
 
 /// Makes a folder that only its user may look into.

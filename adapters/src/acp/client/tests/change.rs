@@ -96,11 +96,13 @@ fn a_model_that_was_told_and_is_listed_is_the_current_one() {
     }
 }
 
+/// The greeting of claude-agent-acp, which opens a session once more with another model.
+const OPENS_ANEW: &str =
+    r#"{"protocolVersion":1,"agentCapabilities":{"_meta":{"claudeCode":{"promptQueueing":true}},"sessionCapabilities":{"resume":{}}}}"#;
+
 /// claude-agent-acp 0.101.0 takes the name of its list that has a word in common with a name that it lacks.
 #[test]
 fn a_model_that_the_agent_takes_for_another_is_had_by_opening_the_session_once_more() {
-    const GREETED: &str =
-        r#"{"protocolVersion":1,"agentCapabilities":{"_meta":{"claudeCode":{"promptQueueing":true}},"sessionCapabilities":{"resume":{}}}}"#;
     let chosen = |current: &str| {
         format!(
             r#"{{"sessionId":"s-1","configOptions":[{{"id":"model","category":"model","currentValue":"{current}","options":[{{"value":"opus"}},{{"value":"first-model"}}]}}]}}"#
@@ -112,7 +114,7 @@ fn a_model_that_the_agent_takes_for_another_is_had_by_opening_the_session_once_m
         ("opus", "first-model", false),
     ] {
         let (mut scene, _) = Scene::new(|launch| launch.model = Some("first-model".to_owned()));
-        scene.answers(0, GREETED);
+        scene.answers(0, OPENS_ANEW);
         scene.answers(1, &chosen("first-model"));
         scene.requests(ControlKind::SetModel, "model", asked);
         let said = scene.answers(2, &chosen(taken));
@@ -123,15 +125,13 @@ fn a_model_that_the_agent_takes_for_another_is_had_by_opening_the_session_once_m
 /// A list of models is not all that such an agent can be told.
 #[test]
 fn a_model_that_the_list_lacks_is_had_by_opening_the_session_once_more() {
-    const GREETED: &str =
-        r#"{"protocolVersion":1,"agentCapabilities":{"_meta":{"claudeCode":{"promptQueueing":true}},"sessionCapabilities":{"resume":{}}}}"#;
     let opened = |current: &str| {
         format!(
             r#"{{"sessionId":"s-1","configOptions":[{{"id":"model","category":"model","currentValue":"{current}","options":[{{"value":"opus"}},{{"value":"{current}"}}]}}]}}"#
         )
     };
     let (mut scene, _) = Scene::new(|launch| launch.model = Some("m-1".to_owned()));
-    scene.answers(0, GREETED);
+    scene.answers(0, OPENS_ANEW);
     scene.answers(1, &opened("m-1"));
     scene.requests(ControlKind::SetModel, "model", "m-9");
     let anew = scene.refuses(2, -32602, "Invalid value");
