@@ -23,7 +23,8 @@ impl<T> Default for Waiting<T> {
 
 impl<T> Waiting<T> {
     pub(crate) fn add(&mut self, id: &str, call: T) {
-        let calls = self.calls.entry(id.to_owned()).or_default();
+        // Very many calls may wait, and hardly ever two under one id.
+        let calls = self.calls.entry(id.to_owned()).or_insert_with(|| Vec::with_capacity(1));
         if calls.len() == MOST {
             calls.remove(0);
             self.len -= 1;

@@ -286,7 +286,8 @@ impl<'a> Members<'a, '_> {
 
 /// The blocks of an array; an element that is no block is kept as [`Block::Other`].
 pub(super) fn blocks<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
-    let mut list = ArenaVec::new_in(cx.arena);
+    // Counted before: the arena would hold each smaller list as well.
+    let mut list = ArenaVec::with_capacity_in(raw.elements().count(), cx.arena);
     list.extend(raw.elements().map(|raw| block(raw, cx)));
     list.into_bump_slice()
 }

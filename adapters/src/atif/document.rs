@@ -106,8 +106,13 @@ impl Step {
             out.bytes(thought);
             out.lit("\"");
         }
-        list_if(",\"tool_calls\":[", &self.calls.join(&b','), "]", out);
-        list_if(",\"observation\":{\"results\":[", &self.results.join(&b','), "]}", out);
+        for (before, list, behind) in [(",\"tool_calls\":[", &self.calls, "]"), (",\"observation\":{\"results\":[", &self.results, "]}")] {
+            if !list.is_empty() {
+                out.lit(before);
+                out.commas(list);
+                out.lit(behind);
+            }
+        }
         list_if(",\"metrics\":{", &self.metrics, "}", out);
         if self.source == "agent" && !self.more.windows(17).any(|part| part == b"\"llm_call_count\":") {
             out.lit(",\"llm_call_count\":");

@@ -53,6 +53,16 @@ impl Out {
         std::mem::swap(&mut self.buffer, bytes);
     }
 
+    /// Writes elements with commas between them.
+    pub fn commas(&mut self, elements: &[Vec<u8>]) {
+        for (n, element) in elements.iter().enumerate() {
+            if n > 0 {
+                self.lit(",");
+            }
+            self.bytes(element);
+        }
+    }
+
     /// Writes a string with its quotes.
     #[inline(always)]
     pub fn str(&mut self, s: Str<'_>) {

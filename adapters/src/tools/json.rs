@@ -141,7 +141,8 @@ impl<'a> Json<'a> {
     /// It is another value.
     fn differ(&mut self) {
         if let Some((like, at)) = self.like.take() {
-            self.text.reserve(room(at));
+            // What it becomes is about as long.
+            self.text.reserve(room(like.as_str().len()));
             self.text.push_str(&like.as_str()[..at]);
         }
     }

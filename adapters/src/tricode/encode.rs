@@ -235,7 +235,7 @@ impl Encoder {
         call.name.as_escaped().clone_into(&mut held.name);
         held.line.clear();
         held.said = false;
-        held.list = if self.style.native_tools { List::read(call) } else { None };
+        held.list = if self.style.native_tools { List::read(call).map(Box::new) } else { None };
         if let Some(list) = &mut held.list {
             list.tell(call, out);
         } else {
@@ -302,8 +302,8 @@ impl Encoder {
         if let Some(list) = list {
             let failed = (!success).then_some(text);
             match held.filter(|_| waits) {
-                Some(held) => held.answer = Some(Answer::List(list, failed.map(|text| text.as_escaped().to_owned()))),
-                None => self.plan.answered(list, failed, out),
+                Some(held) => held.answer = Some(Box::new(Answer::List(list, failed.map(|text| text.as_escaped().to_owned())))),
+                None => self.plan.answered(*list, failed, out),
             }
             // The call's id is what the result was told by.
             out.carried();
@@ -335,7 +335,7 @@ impl Encoder {
         match waiting {
             Some((line, answer)) if waits => {
                 lines::tool_result(shown, line);
-                *answer = Some(Answer::Written);
+                *answer = Some(Box::new(Answer::Written));
             }
             line => {
                 if let Some((line, _)) = line {
@@ -357,7 +357,7 @@ impl Encoder {
         while let Some((held, answer)) = self.held.take_answered() {
             match answer {
                 Answer::Written => out.bytes(&held.line),
-                Answer::List(list, failed) => self.plan.answered(list, failed.as_deref().map(Str::trusted), out),
+                Answer::List(list, failed) => self.plan.answered(*list, failed.as_deref().map(Str::trusted), out),
             }
         }
     }
@@ -449,11 +449,11 @@ impl Encoder {
 
     /// Writes the calls that got no result.
     fn release(&mut self, out: &mut Out) {
-        for held in self.held.take_all() {
-            match (held.answer, held.list) {
-                (Some(Answer::List(list, failed)), _) => self.plan.answered(list, failed.as_deref().map(Str::trusted), out),
-                (None, Some(list)) => self.plan.begin(list, out),
-                _ => out.bytes(&held.line),
+        for mut held in self.held.take_all() {
+            match (held.answer.map(|answer| *answer), held.list) {
+                (Some(Answer::List(list, failed)), _) => self.plan.answered(*list, failed.as_deref().map(Str::trusted), out),
+                (None, Some(list)) => self.plan.begin(*list, out),
+                _ => out.held(&mut held.line),
             }
         }
     }

@@ -12,11 +12,11 @@ pub(super) struct Held {
     pub(super) name: String,
     pub(super) line: Vec<u8>,
     /// It writes a list of things to do, which becomes calls of `plan`.
-    pub(super) list: Option<List>,
+    pub(super) list: Option<Box<List>>,
     /// It was written already, with the question about it.
     pub(super) said: bool,
     /// Its result, which waits for those of calls before it.
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<Box<Answer>>,
 }
 
 /// A result that is still to be written.
@@ -25,7 +25,7 @@ pub(super) enum Answer {
     /// It stands behind the call's line.
     Written,
     /// That of a list of things to do: what was said if it did not go well.
-    List(List, Option<String>),
+    List(Box<List>, Option<String>),
 }
 
 /// Calls without a result, in the order in which they were made.
@@ -43,7 +43,10 @@ impl HeldCalls {
     /// So many calls are looked at one by one.
     const FEW: usize = 32;
 
-    pub(super) fn add(&mut self, held: Held) {
+    pub(super) fn add(&mut self, mut held: Held) {
+        if self.all.len() > Self::FEW {
+            held.line.shrink_to_fit();
+        }
         self.all.insert(self.added, held);
         self.added += 1;
     }
@@ -68,7 +71,7 @@ impl HeldCalls {
     pub(super) fn take_answered(&mut self) -> Option<(Held, Answer)> {
         let mut first = self.all.first_entry()?;
         let answer = first.get_mut().answer.take()?;
-        Some((first.remove(), answer))
+        Some((first.remove(), *answer))
     }
 
     /// Takes out all calls.

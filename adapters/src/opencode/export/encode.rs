@@ -262,9 +262,9 @@ impl Encoder {
         }
         out.bytes(&self.info);
         out.lit("},\"messages\":[");
-        for (n, message) in self.messages.iter().enumerate() {
+        for (n, message) in std::mem::take(&mut self.messages).into_iter().enumerate() {
             out.lit(if n > 0 { ",{\"info\":{\"role\":\"" } else { "{\"info\":{\"role\":\"" });
-            self.message(message, out);
+            self.message(&message, out);
         }
         out.lit("]");
         out.bytes(&self.rest);
@@ -296,7 +296,7 @@ impl Encoder {
         out.lit(&format!(",\"sessionID\":\"{}\"", self.run.session));
         out.bytes(&message.info);
         out.lit("},\"parts\":[");
-        out.bytes(&message.parts.join(&b','));
+        out.commas(&message.parts);
         out.lit("]");
         out.bytes(&message.rest);
         out.lit("}");
