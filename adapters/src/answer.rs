@@ -87,8 +87,11 @@ impl Answer {
     /// which is the answer otherwise, as the body of a JSON string.
     pub(crate) fn end(&mut self, said: Option<Str<'_>>, out: &Out) -> String {
         out.drop_held(&mut self.given, NOT_THE_LAST);
-        if let Some(said) = said {
-            out.used(said.as_escaped());
+        match said {
+            // It may be worked out from earlier lines.
+            Some(said) if self.only_last => out.hold(&mut self.given, said.as_escaped()),
+            Some(said) => out.used(said.as_escaped()),
+            None => {}
         }
         if said.is_none_or(|said| out.traced() && said.unescape().contains(&*Str::trusted(&self.text).unescape())) {
             self.goes_over(out);

@@ -32,8 +32,8 @@ pub struct Decoder {
     turn: Turn,
     /// How many of its calls have no result.
     running: usize,
-    /// It was aborted; the server has become idle with calls that have none.
-    aborted: bool,
+    /// It failed; the server has become idle in the middle of what it says.
+    failed: bool,
     is_idle: bool,
     /// The call of a subagent that runs last.
     task: String,
@@ -454,9 +454,8 @@ impl Decoder {
         let main = self.thread(said).1;
         if main {
             self.turn.failed(error);
-            let why = why(name);
-            self.turn.ends_as(why);
-            self.aborted = why == OutcomeKind::Cancelled;
+            self.turn.ends_as(why(name));
+            self.failed = true;
         }
         self.notice(said, Topic::Other, message, sink);
         if main {
@@ -469,8 +468,8 @@ impl Decoder {
         if !self.thread(said).1 {
             return self.notice(said, Topic::SubagentEnd, None, sink);
         }
-        if self.aborted && self.running > 0 {
-            // What came of the calls that were aborted follows, and the server says once more that it is idle.
+        if self.failed && (self.running > 0 || self.main.is_open()) {
+            // What came of the calls that were aborted, and the rest of a text, follow, and the server says once more that it is idle.
             self.is_idle = true;
             return self.notice(said, Topic::Status, None, sink);
         }
@@ -492,7 +491,7 @@ impl Decoder {
         self.over();
     }
 
-    /// Nothing follows of the calls that were aborted: the turn was over when the server became idle.
+    /// Nothing follows of what was aborted: the turn was over when the server became idle.
     fn end_idle<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         if !self.is_idle {
             return;
@@ -506,7 +505,7 @@ impl Decoder {
     }
 
     const fn over(&mut self) {
-        (self.running, self.aborted, self.is_idle) = (0, false, false);
+        (self.running, self.failed, self.is_idle) = (0, false, false);
     }
 }
 

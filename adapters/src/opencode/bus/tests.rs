@@ -132,6 +132,23 @@ fn an_error_is_why_the_turn_fails() {
     assert!(events.contains("\"cancelled\""), "{events}");
 }
 
+/// As the server of OpenCode 1.18.33 says it when a summary fails: it is idle, says the rest of what was begun, and is idle again.
+#[test]
+fn what_follows_an_error_is_of_the_turn_that_failed() {
+    let log = log();
+    let lines: Vec<&str> = log.split_inclusive('\n').collect();
+    let begun = lines.iter().position(|line| line.contains("\"text\":\"Done.\"")).expect("the log has it");
+    let error = event("session.error", r#"{"sessionID":"ses_a","error":{"name":"UnknownError","data":{"message":"no"}}}"#);
+    let idle = event("session.idle", r#"{"sessionID":"ses_a"}"#);
+    let failed = [lines[..begun].concat(), error, idle.clone(), lines[begun].to_owned(), idle].concat();
+    for log in [failed.as_str(), failed.trim_end().rsplit_once('\n').expect("lines").0] {
+        let events = converted(log, "agentglot");
+        let lines: Vec<_> = events.lines().collect();
+        assert_eq!(events.matches("\"event\":\"outcome\"").count(), 1, "{events}");
+        assert!(lines[lines.len() - 1].contains("\"error\":\"no\""), "{events}");
+    }
+}
+
 #[test]
 fn it_is_not_written() {
     let bus = format("opencode:bus");

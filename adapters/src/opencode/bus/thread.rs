@@ -55,6 +55,11 @@ impl Thread {
         self.next = 0;
     }
 
+    /// Whether a block goes on.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
     /// The block that a part is, and whether it is a thought, if it goes on.
     pub(super) fn block(&self, part: &str) -> Option<(u32, bool)> {
         let found = self.blocks.iter().find(|(of, ..)| of == part);
