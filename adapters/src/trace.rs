@@ -69,8 +69,8 @@ pub struct Trace {
     /// The part that is held on which that entry depends.
     depends: Cell<Option<u64>>,
     held: RefCell<HeldParts>,
-    /// Arguments of calls that go over in other words, or in pieces.
-    arguments: RefCell<Vec<Span>>,
+    /// Arguments of calls that go over in other words, or in pieces; with what is said of those that are others there.
+    arguments: RefCell<Vec<(Span, Option<&'static str>)>>,
 }
 
 /// Whether one part is inside another, or is that one.

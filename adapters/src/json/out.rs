@@ -325,6 +325,14 @@ impl Out {
         }
     }
 
+    /// The same of one that is another argument there.
+    #[inline]
+    pub(crate) fn renamed_in_words(&self, part: &str, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.renamed_in_words(part, note);
+        }
+    }
+
     /// Holds what was told so of a call with these arguments.
     #[inline]
     pub(crate) fn hold_words(&self, kept: &mut Kept, input: &str) {

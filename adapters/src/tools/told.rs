@@ -111,7 +111,7 @@ pub(crate) fn tell_arguments<'c>(
     for (slice, became, name) in fates {
         match became {
             Became::Same => out.goes_in_words(slice),
-            Became::Other => out.renamed(slice, RENAMED),
+            Became::Other => out.renamed_in_words(slice, RENAMED),
             Became::Nothing => lose(slice, &name),
         }
     }

@@ -55,6 +55,8 @@ pub(super) struct HeldParts {
     over: Vec<(u64, Finding)>,
     /// Parts that turned out to have no place, or another.
     told: Vec<(u64, Fate, &'static str)>,
+    /// Parts that are others when they go over, and what is said of that.
+    others: HashMap<u64, &'static str>,
     /// What of a part has no place: the part itself is still held.
     pub(super) lost: Vec<(u64, String)>,
 }
@@ -161,25 +163,41 @@ impl Trace {
         }
     }
 
-    fn place_span(&self, kept: &mut Kept, (from, to): Span) {
+    fn place_span(&self, kept: &mut Kept, (from, to): Span) -> u64 {
         let mut held = self.held.borrow_mut();
         held.count += 1;
         let number = held.count;
         held.here.push((number, from, to));
         kept.0.push(number);
+        number
     }
 
     /// A part of a call's arguments goes over in other words, or in pieces.
     pub(crate) fn goes_in_words(&self, part: &str) {
         self.used(part);
-        self.arguments.borrow_mut().extend(self.span(part));
+        let span = self.span(part).map(|span| (span, None));
+        self.arguments.borrow_mut().extend(span);
+    }
+
+    /// The same of one that is another argument there.
+    pub(crate) fn renamed_in_words(&self, part: &str, note: &'static str) {
+        self.renamed(part, note);
+        let span = self.span(part).map(|span| (span, Some(note)));
+        self.arguments.borrow_mut().extend(span);
     }
 
     /// What was told so of a call that goes over later, if at all. Not of one whose arguments are those of the line.
     pub(crate) fn hold_words(&self, kept: &mut Kept, input: &str) {
         let parts = self.arguments.take();
-        if self.span(input).is_none() {
-            parts.into_iter().for_each(|span| self.place_span(kept, span));
+        if self.span(input).is_some() {
+            return;
+        }
+        for (span, other) in parts {
+            let number = self.place_span(kept, span);
+            if let Some(note) = other {
+                self.renamed.borrow_mut().forget(|told| *told == (span.0, span.1, note));
+                self.held.borrow_mut().others.insert(number, note);
+            }
         }
     }
 
@@ -189,6 +207,10 @@ impl Trace {
         for number in kept.0.drain(..) {
             // Of one of which a part has no place that is told yet.
             if held.lost.iter().any(|(of, _)| *of == number) {
+                continue;
+            }
+            if let Some(note) = held.others.remove(&number) {
+                held.told.push((number, Fate::Renamed, note));
                 continue;
             }
             let merged = held.before.remove(&number).and_then(Before::gone_over);
@@ -207,6 +229,7 @@ impl Trace {
         for number in kept.0.drain(..) {
             let known = held.before.contains_key(&number) || held.here.binary_search_by_key(&number, |here| here.0).is_ok();
             nowhere |= !known;
+            held.others.remove(&number);
             if known {
                 held.told.push((number, fate, note));
             }
@@ -289,6 +312,7 @@ impl Trace {
     pub(crate) fn end_held(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
         let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).collect();
+        held.others.clear();
         late.sort_by_key(|(line, _)| *line);
         late
     }

@@ -36,6 +36,11 @@ impl<T> Many<T> {
         self.few.last()
     }
 
+    /// Of these nothing is told.
+    pub(super) fn forget(&mut self, is: impl Fn(&T) -> bool) {
+        self.few.retain(|thing| !is(thing));
+    }
+
     /// Adds something; those are `alike` that are told as one.
     pub(super) fn push(&mut self, thing: T, alike: impl Fn(&T, &T) -> bool) {
         if self.few.len() < FEW {

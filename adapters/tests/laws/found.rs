@@ -166,6 +166,11 @@ fn calls_of_subagents_whose_own_has_no_result() {
     holds("claude", &[INIT, &begins, &runs, ends]);
     let shows = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"I have looked"}]},"session_id":"s-0001","tool_use_result":{"status":"completed","prompt":"Look there now","content":[{"type":"text","text":"I have looked"}]}}"#;
     holds("claude", &[INIT, &begins, &runs, shows, ends]);
+    // Lines are counted from another number there, if they are told at all.
+    let reads = call("call_3", "Read", r#"{"file_path":"/w/a.txt","offset":517,"limit":23}"#, "\"call_1\"");
+    holds("claude", &[INIT, &begins, &reads, shows, ends]);
+    holds("claude", &[INIT, &begins, &reads, ends]);
+    is_dropped("claude", "qwen", &[INIT, &begins, &reads, ends], 3, "/message/content/0/input/offset");
 }
 
 /// What a command of the program's own prints is the answer, and has more blanks behind it there.
