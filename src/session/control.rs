@@ -237,7 +237,8 @@ impl Session {
         ));
     }
 
-    /// Answers a question for permission by what the host's command line says. Returns whether it says anything.
+    /// Answers a question for permission by what the host has said before: on its command line, or of a tool for the rest of the session. Returns
+    /// whether it has said anything.
     pub(super) fn ruled(&mut self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) -> bool {
         let (true, Some(permission)) = (!self.same, request.permission) else {
             return false;
@@ -255,6 +256,7 @@ impl Session {
         let call = native.call(&call, &arena).unwrap_or(call);
         let mode = PermissionMode::from_name(host, &self.host.facts.permission_mode);
         match self.host.rules.judge(&call.name.unescape(), Some(call.input), mode) {
+            None if self.allowed.iter().any(|tool| tool == call.name.as_escaped()) => allow_unseen(id, backend),
             None => return false,
             Some(Verdict::Allow) => allow_unseen(id, backend),
             Some(Verdict::Deny(why)) => {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::control::{allow_unseen, seen_by_host, unanswered};
+use super::control::{seen_by_host, unanswered};
 use super::turn::Turn;
 use super::{Session, inside, typed};
 use crate::adapters::raw::event::Session as SessionFacts;
@@ -152,11 +152,6 @@ impl Session {
         let mut asked = seen_by_host(&self.out[before..]);
         if self.conduct.tells_faults() {
             asked.line = String::from_utf8_lossy(&self.out[before..]).into_owned();
-        }
-        if asks_permission && self.allowed.contains(&asked.tool) {
-            // The host has said already what it thinks of it.
-            self.out.truncate(before);
-            return allow_unseen(&id, backend);
         }
         asked.first = (name != id).then_some(id);
         self.asked.add(name, asked, now, self.timers.permission);

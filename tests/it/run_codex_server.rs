@@ -181,6 +181,39 @@ fn the_host_is_asked_in_its_own_words_and_its_answer_reaches_the_program() {
     });
 }
 
+/// Whoever the agent is, its host may allow a tool for the rest of the session: it is not asked about that one again.
+#[test]
+fn a_tool_can_be_allowed_for_the_session() {
+    within(60, async {
+        let turn = |n| [begins(n, n + 2), asks(n), vec![ran(n, "completed", Some(0)), ends(n, "completed", None)]].concat();
+        let stage = plays(&[turn(1), turn(2), vec!["read all".to_owned()]]);
+        let mut host = stage.host("claude", "codex", &[], CLAUDE);
+        host.say(&user("one"));
+        let asked = host.until("control_request");
+        let suggested = &asked["request"]["permission_suggestions"];
+        assert_eq!(
+            suggested,
+            &json!([{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}])
+        );
+        let input = &asked["request"]["input"];
+        let body = json!({"behavior":"allow","updatedInput":input,"updatedPermissions":suggested});
+        answer(&mut host, &asked, body);
+        host.until("result");
+        host.say(&user("two")).close();
+        let end = host.end();
+        assert_eq!(end.results().len(), 2, "{end:#?}");
+        let asked = end.lines.iter().filter(|line| line["type"] == "control_request").count();
+        assert_eq!(asked, 1, "{end:#?}");
+        let told = told(&stage);
+        let decisions: Vec<_> = told
+            .iter()
+            .filter(|message| message["id"] == 0)
+            .map(|message| &message["result"]["decision"])
+            .collect();
+        assert_eq!(decisions, ["accept", "accept"]);
+    });
+}
+
 /// Arguments that the host has changed would not be those that run.
 #[test]
 fn changed_arguments_are_a_denial() {

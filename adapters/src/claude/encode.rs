@@ -37,6 +37,8 @@ pub struct Encoder {
     pub(super) behind: Behind,
     /// Where no messages are written: what is said instead.
     pub(super) answer: Answer,
+    /// The session goes on while it is written.
+    pub(super) lives: bool,
 }
 
 /// What kind of line is to be written, for the modes that leave some out.
@@ -71,6 +73,7 @@ impl Encoder {
             frames: Frames::default(),
             spent: Usage::default(),
             cost: Cost::default(),
+            lives: false,
         }
     }
 
@@ -290,6 +293,7 @@ impl Encode for Encoder {
     }
 
     fn now(&mut self, _: i64) {
+        self.lives = true;
         if self.behind.waits() {
             self.behind.lives();
             self.frames.forget_round();

@@ -7,6 +7,9 @@ use crate::json::{Out, Raw, Shape, Str};
 use super::encode::{Encoder, LINE, Line};
 use super::{REQUEST, RESPONSE};
 
+/// Calls of these talk with the user: each is answered anew.
+const TALKS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
+
 impl Encoder {
     pub(super) fn request(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
         if !self.shows(Line::Side) {
@@ -87,7 +90,8 @@ impl Encoder {
         out.invented("/request_id", "an answer needs it");
     }
 
-    /// What another agent wants to be allowed. Its suggestions are in a form of its own.
+    /// What another agent wants to be allowed. Its suggestions are in a form of its own; in a session that lives the host may allow the tool
+    /// for the rest of it, whoever the agent is.
     fn permission(&mut self, request: &Request<'_>, out: &mut Out) {
         let Some(permission) = request.permission else { return };
         out.lit(",\"tool_name\":");
@@ -99,6 +103,12 @@ impl Encoder {
                 out.lit("{}");
                 out.invented("/request/input", "the source does not say it; the target's parsers need it");
             }
+        }
+        if self.lives && !TALKS.contains(&permission.name.as_escaped()) {
+            out.lit(",\"permission_suggestions\":[{\"type\":\"addRules\",\"rules\":[{\"toolName\":");
+            out.str(permission.name);
+            out.lit("}],\"behavior\":\"allow\",\"destination\":\"session\"}]");
+            out.invented("/request/permission_suggestions", "the agent suggests none in this form");
         }
         out.lit(",\"tool_use_id\":");
         match permission.call {
