@@ -64,8 +64,8 @@ pub enum Command {
     },
     /// Write the manual page
     Man {
-        /// The page of this command instead of the overview
-        command: Option<String>,
+        /// The page of this command instead of the overview: `convert`, `sessions copy`
+        command: Vec<String>,
     },
 }
 
@@ -309,10 +309,26 @@ impl Dialects {
         }
     }
 
+    /// Whether all of a name counts.
+    fn tells_in_full(self, text: &str, format: Format) -> bool {
+        let is_bare = !text.contains(':');
+        match self {
+            Self::StoodInFor => is_bare,
+            Self::Kept => is_bare || format.is_store(),
+            _ => true,
+        }
+    }
+
     /// Why a name does not do.
     fn why_not(self, text: &str, format: Option<Format>) -> String {
-        let names: Vec<String> = self.names().collect();
+        let mut names: Vec<String> = self.names().collect();
         let why = match format {
+            Some(Format { dialect, .. }) if self == Self::StoodInFor && self.fits(dialect.into()) => {
+                return format!("{text}: the program's own arguments choose its format; say {}", dialect.name());
+            }
+            Some(Format { dialect, .. }) if self == Self::Kept && names.iter().any(|name| name == dialect.name()) => {
+                return format!("{text} is not what its program keeps sessions in; say {}", dialect.name());
+            }
             Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
             Some(format) if format.mode.layout == Layout::Sse => {
@@ -324,7 +340,12 @@ impl Dialects {
                 None => format!("unknown dialect {text:?}"),
             },
         };
-        format!("{why}; there are {}", names.join(", "))
+        // Of the same dialect something else may do.
+        let of_same = |name: &String| format.is_some_and(|format| name.split(':').next() == Some(format.dialect.name()));
+        if names.iter().any(of_same) {
+            names.retain(of_same);
+        }
+        format!("{why}; there {} {}", if names.len() == 1 { "is" } else { "are" }, names.join(", "))
     }
 }
 
@@ -340,7 +361,7 @@ impl TypedValueParser for Dialects {
         }
         match format {
             None if self.reads() && text == "auto" => return Ok(Chosen::Auto),
-            Some(format) if self.fits(format) => return Ok(Chosen::Named(format)),
+            Some(format) if self.fits(format) && self.tells_in_full(&text, format) => return Ok(Chosen::Named(format)),
             _ => {}
         }
         let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));

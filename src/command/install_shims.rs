@@ -1,6 +1,5 @@
 //! `install-shims`: links that are called like the programs we can be.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use super::print;
@@ -19,13 +18,21 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
     let own = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|error| failed(dir, error))?;
+    if dir.exists() && !dir.is_dir() {
+        return Err(Failure::Usage(format!("{}: a folder is wanted, and this is none", dir.display())));
+    }
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     let mut made = String::new();
     for (name, dialect) in links() {
         let link = dir.join(name);
         match std::fs::symlink_metadata(&link) {
             Ok(about) if about.is_symlink() && link.canonicalize().is_ok_and(|path| path == own) => {}
-            Ok(_) => return Err(failed(&link, ErrorKind::AlreadyExists.into())),
+            Ok(_) => {
+                return Err(Failure::Usage(format!(
+                    "{}: something else is called so already, and is left alone; remove it, or name another folder",
+                    link.display()
+                )));
+            }
             Err(_) => std::os::unix::fs::symlink(&own, &link).map_err(|error| failed(&link, error))?,
         }
         made.push_str(&format!("{} is run --as {}\n", link.display(), dialect.name()));

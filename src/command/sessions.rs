@@ -19,7 +19,8 @@ use serde_json::value::RawValue;
 pub(crate) use self::about::prompt;
 pub use self::copy::Copy;
 use crate::agent::persona;
-use crate::agent::store::{Shelf, Summary};
+use crate::agent::store::{Shelf, StoreError, Summary};
+use crate::homes;
 use crate::io::{Console, visible};
 use crate::status::{Failure, Status};
 
@@ -71,7 +72,7 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
                 Some(session) => session,
                 None => one(&shelf, id)?,
             };
-            let (history, entries) = shelf.read(&session).map_err(|error| Failure::Usage(error.to_string()))?;
+            let (history, entries) = shelf.read(&session).map_err(failed)?;
             for note in &history.notes {
                 Console::plain().say(note);
             }
@@ -135,9 +136,26 @@ fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
             return Ok(session);
         }
     }
+    // One that another program keeps is read by `show`, and left to that program.
+    if let Ok((_, Some(owner))) = homes::input(id) {
+        return Err(Failure::Usage(format!(
+            "session {id:?} is one of {}'s, and not agentglot's: `agentglot show {id}` shows it, and only its own program deletes it",
+            owner.dialect.name()
+        )));
+    }
     Err(Failure::Usage(format!(
-        "there is no session {id:?}; `agentglot sessions list --all` names them"
+        "there is no session {id:?}; `agentglot sessions list --all-agents` names them"
     )))
+}
+
+fn failed(error: StoreError) -> Failure {
+    match error {
+        StoreError::Io(id, error) => Failure::Read {
+            name: format!("session {id}"),
+            error,
+        },
+        other => Failure::Usage(other.to_string()),
+    }
 }
 
 fn delete(shelf: &Shelf, sessions: &[Summary]) -> Result<Status, Failure> {
@@ -148,7 +166,10 @@ fn delete(shelf: &Shelf, sessions: &[Summary]) -> Result<Status, Failure> {
             Ok(()) => console.say(&format!("session {} is deleted", session.id)),
             Err(error) => {
                 console.say(&error.to_string());
-                status.worsen(Status::Failed);
+                status.worsen(match error {
+                    StoreError::NotOurs(_) => Status::Usage,
+                    _ => Status::Failed,
+                });
             }
         }
     }

@@ -237,7 +237,8 @@ fn tell(copy: &Copy, home: &Home, new: &New, path: &Path) -> Result<(), Failure>
         let words = all.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         format!("{}\n", words.collect::<Vec<_>>().join(" && "))
     };
-    Console::plain().say(&format!("written to {file}; it goes on with:"));
+    let goes_on = if copy.json { "" } else { "; it goes on with:" };
+    Console::plain().say(&format!("written to {file}{goes_on}"));
     super::super::print(text.as_bytes())?;
     Ok(())
 }
