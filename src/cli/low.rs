@@ -226,8 +226,8 @@ pub struct Check {
 #[derive(Debug, Args)]
 pub struct Schema {
     /// The dialect, or one of its stores; without it, an object with all schemas
-    #[arg(long, value_name = "DIALECT")]
-    pub dialect: Option<Format>,
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Described)]
+    pub dialect: Option<Chosen>,
     /// The lines that hosts write, instead of those that agents write
     #[arg(long)]
     pub input: bool,
@@ -242,6 +242,13 @@ pub enum Chosen {
     Named(Format),
     /// Tables, in a file of this kind.
     Columns(Columnar),
+}
+
+impl Chosen {
+    /// The dialect that is named.
+    pub fn named(self) -> Option<Format> {
+        if let Self::Named(format) = self { Some(format) } else { None }
+    }
 }
 
 /// What tools are called in the output.
@@ -271,6 +278,8 @@ pub(super) enum Dialects {
     ReadOrTables,
     /// To write it, or tables.
     WrittenOrTables,
+    /// To describe its lines.
+    Described,
 }
 
 impl Dialects {
@@ -295,6 +304,7 @@ impl Dialects {
         match self {
             Self::Read | Self::ReadOrTables => format.is_readable(),
             Self::Written | Self::Kept | Self::WrittenOrTables => format.is_writable(),
+            Self::Described => format.mode.layout != Layout::Text,
             Self::StoodInFor => format.dialect.program().is_some_and(Program::has_stand_in),
         }
     }
@@ -304,6 +314,7 @@ impl Dialects {
         let first = format.mode == format.dialect.modes()[0];
         match self {
             Self::StoodInFor => first,
+            Self::Described => first || format.is_store(),
             Self::Kept => first && format.dialect.vendor().stores.iter().any(|store| store.home.is_some()),
             _ => true,
         }
@@ -330,6 +341,7 @@ impl Dialects {
                 return format!("{text} is not what its program keeps sessions in; say {}", dialect.name());
             }
             Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
+            Some(format) if self == Self::Described => format!("{format} is for people, and has no lines of JSON"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
             Some(format) if format.mode.layout == Layout::Sse => {
                 format!("{format} is the stream of a model API, which is read (--from) and never written")

@@ -86,7 +86,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::View(typed) => command::view::run(high::view(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
-        low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),
+        low::Command::Schema(typed) => command::schema::run(typed.dialect.and_then(low::Chosen::named), typed.input),
         low::Command::Completions { shell } => command::completions::run(shell),
         low::Command::Man { command } => command::man::run(&command.join("-")),
     }

@@ -70,6 +70,8 @@ pub(super) fn named(path: &Path) -> Option<Format> {
     formats()
         .find(whole)
         .or_else(|| formats().find(|&format| name.ends_with(&behind(format))))
+        // A file of several sessions, one a line, may be called so too.
+        .or_else(|| formats().find(|format| format.mode.layout == Layout::Session && name.ends_with(&format!(".{}.jsonl", format.dialect.name()))))
 }
 
 /// Why the name of an output says no format.
@@ -199,6 +201,8 @@ mod tests {
             ("b.claude.stream-json.jsonl", "claude"),
             ("b.gemini.chat.jsonl", "gemini:chat"),
             ("cursor.txt", "cursor:text"),
+            ("b.sharegpt.json", "sharegpt"),
+            ("b.sharegpt.jsonl", "sharegpt"),
         ] {
             let format: Format = format.parse().unwrap();
             assert_eq!(says(name), Some(format.to_string()), "{name}");

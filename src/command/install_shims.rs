@@ -18,7 +18,7 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
     let own = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|error| failed(dir, error))?;
-    if dir.exists() && !dir.is_dir() {
+    if dir.symlink_metadata().is_ok() && !dir.is_dir() {
         return Err(Failure::Usage(format!("{}: a folder is wanted, and this is none", dir.display())));
     }
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;

@@ -1,6 +1,6 @@
 //! `agentglot schema`.
 
-use agentglot_adapters::raw::codec::{Format, Layout};
+use agentglot_adapters::raw::codec::Format;
 
 use crate::status::{Failure, Status};
 
@@ -10,12 +10,6 @@ use crate::status::{Failure, Status};
 /// When there is none, or stdout cannot be written.
 pub fn run(format: Option<Format>, input: bool) -> Result<Status, Failure> {
     let schema = match format {
-        Some(format) if format.mode.layout == Layout::Text => {
-            let dialect = format.dialect.name();
-            return Err(Failure::Usage(format!(
-                "{format} is for people, and has no lines of JSON; the schema of {dialect} is that of all its streams"
-            )));
-        }
         Some(format) => {
             crate::schema::schema(format, input).ok_or_else(|| Failure::Usage(format!("{format}: hosts write no lines of JSON in it")))?
         }

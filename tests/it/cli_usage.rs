@@ -267,6 +267,7 @@ fn schemas_are_written() {
     assert_eq!(run(["schema", "--dialect", "claude:transcript", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "tricode", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "wool"]).code, 2);
+    assert!(run(["schema", "--dialect", "cursr"]).err.contains("did you mean \"cursor\"?"));
     let text = run(["schema", "--dialect", "claude:text"]);
     assert!(text.code == 2 && text.err.contains("is for people"), "{}", text.err);
 }

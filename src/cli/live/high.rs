@@ -36,7 +36,7 @@ pub(super) fn sessions(typed: low::Sessions) -> Sessions {
 }
 
 fn named(chosen: Option<Chosen>) -> Option<Format> {
-    chosen.and_then(|chosen| if let Chosen::Named(format) = chosen { Some(format) } else { None })
+    chosen.and_then(Chosen::named)
 }
 
 /// What `trust` is to do.
