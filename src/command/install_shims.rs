@@ -5,6 +5,7 @@ use std::path::Path;
 use super::print;
 use crate::cli::live::links;
 use crate::status::{Failure, Status};
+use crate::system::no_folder;
 
 /// Makes the links, and says which.
 ///
@@ -18,10 +19,7 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
     let own = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|error| failed(dir, error))?;
-    if dir.symlink_metadata().is_ok() && !dir.is_dir() {
-        return Err(Failure::Usage(format!("{}: a folder is wanted, and this is none", dir.display())));
-    }
-    std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+    std::fs::create_dir_all(dir).map_err(|error| failed(dir, no_folder(error)))?;
     let mut made = String::new();
     for (name, dialect) in links() {
         let link = dir.join(name);

@@ -56,6 +56,15 @@ fn the_name_of_the_output_says_the_dialect() {
         let ran = run(["convert", "-o", wrong, arg(&file)]);
         assert!(ran.code == 2 && ran.err.contains(meant), "{wrong}: {}", ran.err);
     }
+    let ran = run([
+        "convert",
+        "--to",
+        "qwen",
+        "-o",
+        &format!("{}/", arg(&file)),
+        arg(&golden("claude/cli_plain.out.jsonl")),
+    ]);
+    assert!(ran.code == 3 && ran.err.contains("a folder is wanted"), "{}", ran.err);
     for wrong in ["out/", "a.jsonl", "-"] {
         let ran = run(["convert", "-o", wrong, arg(&file)]);
         assert_eq!(ran.code, 2, "{wrong}");

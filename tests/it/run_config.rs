@@ -251,10 +251,25 @@ fn what_cannot_be_meant_is_called_by_where_it_stands() {
     std::fs::write(&file, "").unwrap();
     std::fs::create_dir(&shims).unwrap();
     std::fs::write(shims.join("claude"), "").unwrap();
-    for (folder, why) in [(file, "a folder is wanted"), (shims, "is left alone")] {
+    for (folder, code, why) in [(&file, 3, "a folder is wanted"), (&shims, 2, "is left alone")] {
         let done = world.agentglot(&["install-shims", folder.to_str().unwrap()], &[]);
-        assert!(done.status.code() == Some(2) && stderr(&done).contains(why), "{done:?}");
+        assert!(done.status.code() == Some(code) && stderr(&done).contains(why), "{done:?}");
     }
+    world.user("");
+    let record = [
+        "run",
+        "--as",
+        "claude",
+        "--backend",
+        "demo",
+        "--record",
+        file.to_str().unwrap(),
+        "--",
+        "-p",
+        "Hello",
+    ];
+    let told = stderr(&world.agentglot(&record, &[]));
+    assert!(told.contains("nothing is recorded: a folder is wanted"), "{told}");
 }
 
 /// A variable that is empty is as good as none: what the file says counts.
