@@ -270,7 +270,6 @@ pub(super) enum Dialects {
     #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Written,
     /// To write a session for its program, which looks for it in a store.
-    #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Kept,
     /// To be its program.
     StoodInFor,

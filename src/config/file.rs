@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::adapters::raw::launch::Program;
 use crate::backend::choice::Choice;
-use crate::cli::live::low::{count, on_ask, pace};
+use crate::cli::live::low::{count, on_ask, pace, search_engine};
 use crate::cli::low::size;
 use crate::config::waits::seconds;
 
@@ -68,7 +68,7 @@ pub(super) const SETTINGS: [Key; 22] = [
     key("pass_env", Takes::TextOrList, |_| Ok(())),
     key("keep_daemons", Takes::Switch, |_| Ok(())),
     key("confine_commands", Takes::Switch, |_| Ok(())),
-    key("search_engine", Takes::Text, |_| Ok(())),
+    key("search_engine", Takes::Text, |text| search_engine(text).map(drop)),
     key("strict_args", Takes::Switch, |_| Ok(())),
     key("record", Takes::Path, |_| Ok(())),
     key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),

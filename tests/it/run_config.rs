@@ -237,6 +237,7 @@ fn what_cannot_be_meant_is_called_by_where_it_stands() {
         ),
         (&["--pace", "y"], &[pace], "for '--pace <PACE>'"),
         (&["--on-ask", "Reed"], &[], "for '--on-ask <"),
+        (&["--search-engine", "brave"], &[], "for '--search-engine <URL>'"),
     ] {
         let told = run(flags, env);
         assert!(told.contains(blamed), "{flags:?} {env:?}: {told}");

@@ -8,6 +8,7 @@ use agentglot_adapters::raw::tools::Tools;
 use clap::{Args, Subcommand, ValueHint};
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::agent::tools::web_search::Engine;
 use crate::backend::replay::Pace;
 use crate::cli::low::{Chosen, Dialects, nearest, size};
 use crate::cli::views::Colour;
@@ -254,7 +255,7 @@ pub struct Settings {
     #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::BoolishValueParser::new())]
     pub confine_commands: bool,
     /// Where the built-in agent searches the web: the URL of Brave's search API, of a SearXNG with format=json, or of a page of results
-    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
+    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE", value_parser = search_engine)]
     pub search_engine: Option<String>,
     /// Who may trust a project: also the host, by its flags (--setting-sources, --trust), or only your own list (`agentglot trust`)
     #[arg(long, value_name = "WHO", env = "AGENTGLOT_TRUST", value_enum, default_value_t)]
@@ -283,6 +284,11 @@ pub struct Settings {
     /// How many bytes of output the host may leave unread before the agent has to wait; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_QUEUED", default_value = "256K", value_parser = size)]
     pub max_queued: usize,
+}
+
+/// An address that can be asked.
+pub(crate) fn search_engine(text: &str) -> Result<String, String> {
+    Engine::new(Some(text), |_| None).map(|_| text.to_owned())
 }
 
 /// At least one.
