@@ -76,6 +76,9 @@ fn absolute(path: &Path) -> OsString {
     std::path::absolute(path).map_or_else(|_| path.into(), PathBuf::into_os_string)
 }
 
+/// The settings of a run without flags, where each comes from, and what is [`said`].
+pub(crate) type Found = (Settings, Vec<Origin>, Said);
+
 #[derive(Parser)]
 #[command(name = "agentglot")]
 struct Alone {
@@ -83,13 +86,13 @@ struct Alone {
     settings: Settings,
 }
 
-/// The settings of a run that is called by name, which has no flags, where each comes from, and what is [`said`].
-pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), clap::Error> {
+/// What holds for a run that is called by name, which has no flags.
+pub(crate) fn alone(config: &Config) -> Result<Found, clap::Error> {
     read_alone(below(Alone::command(), config), config)
 }
 
 /// The same as if the variables did not count that say what cannot be meant; and what is wrong with those.
-pub(crate) fn alone_without_wrong(config: &Config) -> (Result<(Settings, Vec<Origin>, Said), clap::Error>, Vec<clap::Error>) {
+pub(crate) fn alone_without_wrong(config: &Config) -> (Result<Found, clap::Error>, Vec<clap::Error>) {
     let mut command = below(Alone::command(), config);
     let mut wrong = Vec::new();
     loop {
@@ -110,7 +113,7 @@ pub(crate) fn alone_without_wrong(config: &Config) -> (Result<(Settings, Vec<Ori
     }
 }
 
-fn read_alone(command: Command, config: &Config) -> Result<(Settings, Vec<Origin>, Said), clap::Error> {
+fn read_alone(command: Command, config: &Config) -> Result<Found, clap::Error> {
     let matches = command.try_get_matches_from(["agentglot"]).map_err(of_variable)?;
     let origins = Settings::augment_args(Command::new("agentglot"))
         .get_arguments()
