@@ -30,6 +30,11 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 triple=${target:-$host}
 mkdir -p "$packages"
 
+# The commands of the program, or those below one of them.
+commands() {
+  "$stage/$name" help "$@" | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | grep -vx help || true
+}
+
 programs() {
   local name=agentglot stage=dist/stage features=''
   case $triple in *windows*) name=agentglot.exe ;; esac
@@ -48,9 +53,12 @@ programs() {
   "$stage/$name" completions zsh > "$stage/completions/_agentglot"
   "$stage/$name" completions fish > "$stage/completions/agentglot.fish"
   "$stage/$name" man > "$stage/man/agentglot.1"
-  local command
-  for command in $("$stage/$name" help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | grep -vx help); do
+  local command below
+  for command in $(commands); do
     "$stage/$name" man "$command" > "$stage/man/agentglot-$command.1"
+    for below in $(commands "$command"); do
+      "$stage/$name" man "$command" "$below" > "$stage/man/agentglot-$command-$below.1"
+    done
   done
 
   # In the order of names and of nobody, so that the same content gives the same bytes.

@@ -32,6 +32,14 @@ pub(crate) fn made_like(how: &mut std::fs::OpenOptions, other: &std::fs::Metadat
 #[cfg(not(unix))]
 pub(crate) fn made_like(_: &mut std::fs::OpenOptions, _: &std::fs::Metadata) {}
 
+/// Why a folder could not be made, where something else has its name: the system says only that there is a file.
+pub(crate) fn no_folder(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => std::io::Error::new(error.kind(), "a folder is wanted, and what has this name is none"),
+        _ => error,
+    }
+}
+
 /// Makes a folder that nobody else may look into, with those above it.
 #[cfg(all(unix, feature = "view"))]
 pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {

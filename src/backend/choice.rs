@@ -48,7 +48,7 @@ impl Choice {
         }
         for (word, program) in Program::commands() {
             if let Some(command) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(':')) {
-                let words = command_words(command).map_err(|why| format!("{text}: {why}"))?;
+                let words = command_words(command).map_err(|why| format!("{text:?}: {why}"))?;
                 return Ok(Self::Command(program.dialect, words));
             }
         }

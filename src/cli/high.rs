@@ -38,9 +38,10 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
         _ if columnar.is_some() => Dialect::CANONICAL.into(),
         (Some(Chosen::Named(to)), _) => to,
         (Some(_), _) => return Err(usage("--to needs a dialect")),
-        (None, output) => output.as_deref().and_then(outputs::named).ok_or_else(|| {
-            usage("name a dialect with --to, or with the end of the name behind -o: NAME.DIALECT.jsonl (or .json, .txt, as `agentglot help convert` says)")
-        })?,
+        (None, output) => {
+            let output = output.as_deref().unwrap_or(Path::new("-"));
+            outputs::named(output).ok_or_else(|| outputs::unnamed(output))?
+        }
     };
     let tables = tables::wanted(columnar, &typed.table, typed.with_json, output.as_deref())?;
     leave_to_their_sessions(&mut inputs, !typed.no_subagents && !to.is_store());

@@ -64,8 +64,8 @@ pub enum Command {
     },
     /// Write the manual page
     Man {
-        /// The page of this command instead of the overview
-        command: Option<String>,
+        /// The page of this command instead of the overview: `convert`, `sessions copy`
+        command: Vec<String>,
     },
 }
 
@@ -226,8 +226,8 @@ pub struct Check {
 #[derive(Debug, Args)]
 pub struct Schema {
     /// The dialect, or one of its stores; without it, an object with all schemas
-    #[arg(long, value_name = "DIALECT")]
-    pub dialect: Option<Format>,
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Described)]
+    pub dialect: Option<Chosen>,
     /// The lines that hosts write, instead of those that agents write
     #[arg(long)]
     pub input: bool,
@@ -242,6 +242,13 @@ pub enum Chosen {
     Named(Format),
     /// Tables, in a file of this kind.
     Columns(Columnar),
+}
+
+impl Chosen {
+    /// The dialect that is named.
+    pub fn named(self) -> Option<Format> {
+        if let Self::Named(format) = self { Some(format) } else { None }
+    }
 }
 
 /// What tools are called in the output.
@@ -263,7 +270,6 @@ pub(super) enum Dialects {
     #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Written,
     /// To write a session for its program, which looks for it in a store.
-    #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Kept,
     /// To be its program.
     StoodInFor,
@@ -271,6 +277,8 @@ pub(super) enum Dialects {
     ReadOrTables,
     /// To write it, or tables.
     WrittenOrTables,
+    /// To describe its lines.
+    Described,
 }
 
 impl Dialects {
@@ -295,6 +303,7 @@ impl Dialects {
         match self {
             Self::Read | Self::ReadOrTables => format.is_readable(),
             Self::Written | Self::Kept | Self::WrittenOrTables => format.is_writable(),
+            Self::Described => format.mode.layout != Layout::Text,
             Self::StoodInFor => format.dialect.program().is_some_and(Program::has_stand_in),
         }
     }
@@ -304,16 +313,34 @@ impl Dialects {
         let first = format.mode == format.dialect.modes()[0];
         match self {
             Self::StoodInFor => first,
+            Self::Described => first || format.is_store(),
             Self::Kept => first && format.dialect.vendor().stores.iter().any(|store| store.home.is_some()),
+            _ => true,
+        }
+    }
+
+    /// Whether all of a name counts.
+    fn tells_in_full(self, text: &str, format: Format) -> bool {
+        let is_bare = !text.contains(':');
+        match self {
+            Self::StoodInFor => is_bare,
+            Self::Kept => is_bare || format.is_store(),
             _ => true,
         }
     }
 
     /// Why a name does not do.
     fn why_not(self, text: &str, format: Option<Format>) -> String {
-        let names: Vec<String> = self.names().collect();
+        let mut names: Vec<String> = self.names().collect();
         let why = match format {
+            Some(Format { dialect, .. }) if self == Self::StoodInFor && self.fits(dialect.into()) => {
+                return format!("{text}: the program's own arguments choose its format; say {}", dialect.name());
+            }
+            Some(Format { dialect, .. }) if self == Self::Kept && names.iter().any(|name| name == dialect.name()) => {
+                return format!("{text} is not what its program keeps sessions in; say {}", dialect.name());
+            }
             Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
+            Some(format) if self == Self::Described => format!("{format} is for people, and has no lines of JSON"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
             Some(format) if format.mode.layout == Layout::Sse => {
                 format!("{format} is the stream of a model API, which is read (--from) and never written")
@@ -324,7 +351,12 @@ impl Dialects {
                 None => format!("unknown dialect {text:?}"),
             },
         };
-        format!("{why}; there are {}", names.join(", "))
+        // Of the same dialect something else may do.
+        let of_same = |name: &String| format.is_some_and(|format| name.split(':').next() == Some(format.dialect.name()));
+        if names.iter().any(of_same) {
+            names.retain(of_same);
+        }
+        format!("{why}; there {} {}", if names.len() == 1 { "is" } else { "are" }, names.join(", "))
     }
 }
 
@@ -340,7 +372,7 @@ impl TypedValueParser for Dialects {
         }
         match format {
             None if self.reads() && text == "auto" => return Ok(Chosen::Auto),
-            Some(format) if self.fits(format) => return Ok(Chosen::Named(format)),
+            Some(format) if self.fits(format) && self.tells_in_full(&text, format) => return Ok(Chosen::Named(format)),
             _ => {}
         }
         let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));

@@ -69,7 +69,7 @@ fn typed() -> Result<low::Typed, clap::Error> {
     let matches = line.try_get_matches_from_mut(live::spelled_out());
     // What is wrong, and help, is told of the form that was typed.
     let typed = |error| self::line().try_get_matches_from(std::env::args_os()).err().unwrap_or(error);
-    let matches = matches.map_err(typed)?;
+    let matches = matches.map_err(|error| live::of_variable_or_flag(typed(error), self::line(), live::spelled_out()))?;
     low::Typed::from_arg_matches(&matches).map_err(|error| error.format(&mut line))
 }
 
@@ -86,9 +86,9 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::View(typed) => command::view::run(high::view(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
-        low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),
+        low::Command::Schema(typed) => command::schema::run(typed.dialect.and_then(low::Chosen::named), typed.input),
         low::Command::Completions { shell } => command::completions::run(shell),
-        low::Command::Man { command } => command::man::run(command.as_deref()),
+        low::Command::Man { command } => command::man::run(&command.join("-")),
     }
 }
 

@@ -54,3 +54,7 @@ pub(super) fn run(_: Command) -> u8 {
     };
     told(&Failure::Usage(why.to_owned())).code()
 }
+
+pub(super) fn of_variable_or_flag(error: clap::Error, _: clap::Command, _: Vec<OsString>) -> clap::Error {
+    error
+}

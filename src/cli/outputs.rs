@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::raw::codec::{Format, Layout};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 
 use crate::io::{Input, Output};
 use crate::status::Failure;
@@ -70,6 +70,35 @@ pub(super) fn named(path: &Path) -> Option<Format> {
     formats()
         .find(whole)
         .or_else(|| formats().find(|&format| name.ends_with(&behind(format))))
+        // A file of several sessions, one a line, may be called so too.
+        .or_else(|| formats().find(|format| format.mode.layout == Layout::Session && name.ends_with(&format!(".{}.jsonl", format.dialect.name()))))
+}
+
+/// Why the name of an output says no format.
+pub(super) fn unnamed(path: &Path) -> Failure {
+    let name = Input::File(path.to_owned()).plain_name();
+    let name = format!(".{}", name.to_string_lossy());
+    let dialect = |dialect: &Dialect| name.contains(&format!(".{}.", dialect.name()));
+    let formats = || Format::all().filter(|format| format.is_writable());
+    let Some(dialect) = Dialect::readable().find(dialect) else {
+        return usage(
+            "name a dialect with --to, or with the end of the name behind -o: NAME.DIALECT.jsonl (or .json, .txt, as `agentglot help convert` says)"
+                .to_owned(),
+        );
+    };
+    let names: Vec<String> = formats()
+        .filter(|format| format.dialect == dialect)
+        .map(|format| format!("NAME{} ({format})", behind(format)))
+        .collect();
+    usage(match names.as_slice() {
+        [] => format!("-o {}: {} is read and not written", path.display(), dialect.name()),
+        _ => format!(
+            "-o {}: no format of {} that is called so can be written; there is {}",
+            path.display(),
+            dialect.name(),
+            names.join(", ")
+        ),
+    })
 }
 
 /// Whether anything that is written would take the place of what is read, or of what else is written. `own` are files that are written
@@ -172,6 +201,8 @@ mod tests {
             ("b.claude.stream-json.jsonl", "claude"),
             ("b.gemini.chat.jsonl", "gemini:chat"),
             ("cursor.txt", "cursor:text"),
+            ("b.sharegpt.json", "sharegpt"),
+            ("b.sharegpt.jsonl", "sharegpt"),
         ] {
             let format: Format = format.parse().unwrap();
             assert_eq!(says(name), Some(format.to_string()), "{name}");

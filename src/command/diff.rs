@@ -40,10 +40,15 @@ pub enum Form {
 /// When a log cannot be read, or stdout cannot be written.
 pub fn run(diff: &Diff) -> Result<Status, Failure> {
     let mut status = Status::Clean;
-    let (found, damaged) = Difference::of(&diff.logs, diff.logs.each_ref().map(Input::name), diff.ignore, diff.subagents)?;
-    for (input, damaged) in diff.logs.iter().zip(damaged).filter(|(_, damaged)| *damaged > 0) {
-        status.worsen(Status::Damaged);
-        Console::plain().say(&format!("{}: what is damaged is not compared: lines: {damaged}", input.name()));
+    let (found, shown) = Difference::of(&diff.logs, diff.logs.each_ref().map(Input::name), diff.ignore, diff.subagents)?;
+    for (input, shown) in diff.logs.iter().zip(shown) {
+        if shown.empty {
+            Console::plain().say(&format!("{}: empty, there is nothing to compare", input.name()));
+        }
+        if shown.damaged > 0 {
+            status.worsen(Status::Damaged);
+            Console::plain().say(&format!("{}: what is damaged is not compared: lines: {}", input.name(), shown.damaged));
+        }
     }
     if !found.is_empty() {
         status.worsen(Status::Damaged);

@@ -16,7 +16,7 @@ use crate::backend::model::{Api, Client, Endpoint};
 use crate::backend::requests::{Requests, Start};
 use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
-use crate::cli::live::settings::{Origin, alone};
+use crate::cli::live::settings::{Origin, alone_without_wrong};
 use crate::config::{Config, FILE, Project};
 use crate::io::{clean, visible};
 use crate::status::{Failure, Status};
@@ -47,14 +47,15 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     let broken = loaded.as_ref().err().map(ToString::to_string);
     problems.extend(broken.clone());
     let config = loaded.unwrap_or_default();
-    let (backend, pass_env, origins) = match alone(&config) {
-        Ok((settings, origins, _)) => (settings.backend, settings.pass_env, origins),
-        Err(error) => {
-            let told = error.to_string();
-            problems.push(told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned());
-            (None, Vec::new(), Vec::new())
-        }
+    let (settings, wrong) = alone_without_wrong(&config);
+    let (backend, pass_env, origins, unread) = match settings {
+        Ok((settings, origins, _)) => (settings.backend, settings.pass_env, origins, None),
+        Err(error) => (None, Vec::new(), Vec::new(), Some(error)),
     };
+    problems.extend(wrong.into_iter().chain(unread).map(|error| {
+        let told = error.to_string();
+        told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    }));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Read {
         name: "the async runtime".to_owned(),

@@ -4,22 +4,19 @@ mod about;
 mod copy;
 mod place;
 
-use std::borrow::Cow;
 use std::fmt::Write;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 pub(crate) use self::about::prompt;
 pub use self::copy::Copy;
 use crate::agent::persona;
-use crate::agent::store::{Shelf, Summary};
+use crate::agent::store::{Shelf, StoreError, Summary};
+use crate::homes;
 use crate::io::{Console, visible};
 use crate::status::{Failure, Status};
 
@@ -71,13 +68,15 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
                 Some(session) => session,
                 None => one(&shelf, id)?,
             };
-            let (history, entries) = shelf.read(&session).map_err(|error| Failure::Usage(error.to_string()))?;
+            let (history, entries) = shelf.read(&session).map_err(failed)?;
             for note in &history.notes {
                 Console::plain().say(note);
             }
+            let mut log = entries.join(&b"\n"[..]);
+            log.push(b'\n');
             match to {
-                None => super::show::kept(log(&session, &entries, true), Dialect::Claude.into(), &session.id),
-                Some(format) => converted(&log(&session, &entries, false), *format),
+                None => super::show::kept(log, transcript(), &session.id),
+                Some(to) => converted(&log, *to),
             }
         }
         Sessions::Delete { id: Some(id), all: false } => {
@@ -135,9 +134,26 @@ fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
             return Ok(session);
         }
     }
+    // One that another program keeps is read by `show`, and left to that program.
+    if let Ok((_, Some(owner))) = homes::input(id) {
+        return Err(Failure::Usage(format!(
+            "session {id:?} is one of {}'s, and not agentglot's: `agentglot show {id}` shows it, and only its own program deletes it",
+            owner.dialect.name()
+        )));
+    }
     Err(Failure::Usage(format!(
-        "there is no session {id:?}; `agentglot sessions list --all` names them"
+        "there is no session {id:?}; `agentglot sessions list --all-agents` names them"
     )))
+}
+
+fn failed(error: StoreError) -> Failure {
+    match error {
+        StoreError::Io(id, error) => Failure::Read {
+            name: format!("session {id}"),
+            error,
+        },
+        other => Failure::Usage(other.to_string()),
+    }
 }
 
 fn delete(shelf: &Shelf, sessions: &[Summary]) -> Result<Status, Failure> {
@@ -148,7 +164,10 @@ fn delete(shelf: &Shelf, sessions: &[Summary]) -> Result<Status, Failure> {
             Ok(()) => console.say(&format!("session {} is deleted", session.id)),
             Err(error) => {
                 console.say(&error.to_string());
-                status.worsen(Status::Failed);
+                status.worsen(match error {
+                    StoreError::NotOurs(_) => Status::Usage,
+                    _ => Status::Failed,
+                });
             }
         }
     }
@@ -227,94 +246,17 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
-/// A line of a transcript. What is said goes over as it is spelled: no text or number of Rust's holds all that JSON may say.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry<'a> {
-    #[serde(rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_use_result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    request_id: Option<&'a RawValue>,
-}
-
-impl Entry<'_> {
-    fn is_result(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Message {
-            content: Vec<Block>,
-        }
-        #[derive(Deserialize)]
-        struct Block {
-            #[serde(rename = "type")]
-            kind: String,
-        }
-        // Where the content is a text there are no blocks.
-        let message = self.message.and_then(|message| serde_json::from_str::<Message>(message.get()).ok());
-        message.is_some_and(|message| message.content.iter().any(|block| block.kind == "tool_result"))
-    }
-}
-
-/// The transcript as a log of Claude Code's lines; with `echoed`, prompts are marked as what the user said.
-fn log(session: &Summary, entries: &[Vec<u8>], echoed: bool) -> Vec<u8> {
-    // A `Vec` takes everything that is written to it.
-    let mut log = Vec::new();
-    let mut open = false;
-    let end = json!({"type": "result", "subtype": "success", "is_error": false, "session_id": session.id});
-    for entry in entries {
-        let Ok(entry) = serde_json::from_slice::<Entry<'_>>(entry) else {
-            continue;
-        };
-        let is_prompt = entry.kind == "user" && !entry.is_result();
-        if is_prompt {
-            if open {
-                let _ = writeln!(log, "{end}");
-            }
-            let begin = json!({"type": "system", "subtype": "init", "cwd": session.cwd, "session_id": session.id});
-            let _ = writeln!(log, "{begin}");
-            open = true;
-        }
-        if matches!(&*entry.kind, "user" | "assistant") {
-            let _ = write!(log, "{{\"type\":{}", json!(entry.kind));
-            for (name, value) in [
-                ("message", entry.message),
-                ("uuid", entry.uuid),
-                ("timestamp", entry.timestamp),
-                ("tool_use_result", entry.tool_use_result),
-                ("request_id", entry.request_id),
-            ] {
-                if let Some(value) = value {
-                    let _ = write!(log, ",\"{name}\":{value}");
-                }
-            }
-            if echoed && is_prompt {
-                let _ = write!(log, ",\"isReplay\":true");
-            }
-            let _ = writeln!(log, ",\"parent_tool_use_id\":null,\"session_id\":{}}}", json!(session.id));
-        }
-    }
-    if open {
-        let _ = writeln!(log, "{end}");
-    }
-    log
+/// What sessions of ours are written in.
+fn transcript() -> Format {
+    let written = homes::stores().find(|(dialect, ..)| *dialect == Dialect::Claude);
+    written.map_or(Dialect::Claude.into(), |(dialect, store, _)| Format { dialect, mode: store.mode })
 }
 
 fn converted(log: &[u8], to: Format) -> Result<Status, Failure> {
-    let failed = |error| Failure::Write {
+    let mut written = Vec::new();
+    crate::convert(log, &mut written, Options::new(transcript(), to)).map_err(|error| Failure::Write {
         name: "standard output".to_owned(),
         error,
-    };
-    if to == Format::from(Dialect::Claude) {
-        return super::print(log);
-    }
-    let mut written = Vec::new();
-    crate::convert(log, &mut written, Options::new(Dialect::Claude.into(), to)).map_err(failed)?;
+    })?;
     super::print(&written)
 }

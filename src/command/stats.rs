@@ -49,6 +49,7 @@ pub fn text(stats: &Stats, console: &Console) -> (String, Status) {
 fn count(counter: &mut Counter, input: &Input, subagents: bool, console: &Console) -> Result<u64, Failure> {
     let log = Joined::open(input, None, subagents, console)?;
     let name = input.name();
+    counter.comes(input);
     counter.log(log, &name).map_err(|error| Failure::of_log(&name, error))
 }
 

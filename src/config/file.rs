@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::adapters::raw::launch::Program;
 use crate::backend::choice::Choice;
-use crate::cli::live::low::{count, pace};
+use crate::cli::live::low::{count, on_ask, pace, search_engine};
 use crate::cli::low::size;
 use crate::config::waits::seconds;
 
@@ -56,7 +56,7 @@ enum Takes {
 
 pub(super) const SETTINGS: [Key; 22] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
-    key("on_ask", Takes::TextOrList, |_| Ok(())),
+    key("on_ask", Takes::TextOrList, |text| on_ask(text).map(drop)),
     key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
     key("start_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
@@ -68,7 +68,7 @@ pub(super) const SETTINGS: [Key; 22] = [
     key("pass_env", Takes::TextOrList, |_| Ok(())),
     key("keep_daemons", Takes::Switch, |_| Ok(())),
     key("confine_commands", Takes::Switch, |_| Ok(())),
-    key("search_engine", Takes::Text, |_| Ok(())),
+    key("search_engine", Takes::Text, |text| search_engine(text).map(drop)),
     key("strict_args", Takes::Switch, |_| Ok(())),
     key("record", Takes::Path, |_| Ok(())),
     key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),
@@ -288,6 +288,10 @@ mod tests {
             ("strict_args = 'yes'", "/p/agentglot.toml:1: `strict_args` takes true or false"),
             ("pace = 'slow'", "/p/agentglot.toml:1: `pace`: full, original or a factor is wanted"),
             ("max_pending = 0", "/p/agentglot.toml:1: `max_pending`: a number above 0 is wanted"),
+            (
+                "on_ask = ['Read', 'Globb']",
+                "/p/agentglot.toml:1: `on_ask`: no agent has a tool called \"Globb\"; did you mean \"Glob\"?",
+            ),
             ("programs = 1", "/p/agentglot.toml:1: `programs` is a table: [programs]"),
             ("record = ''", "/p/agentglot.toml:1: `record` takes a path"),
         ] {

@@ -278,6 +278,8 @@ mod tests {
             let value = match key.name {
                 "backend" => "'replay:log.jsonl'",
                 "pace" => "2",
+                "on_ask" => "'deny'",
+                "search_engine" => "'http://127.0.0.1:1/'",
                 "keep_daemons" | "confine_commands" | "strict_args" => "true",
                 name if name.ends_with("_timeout") || name.starts_with("max_") || name == "heartbeat" => "7",
                 _ => "'x'",

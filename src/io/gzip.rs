@@ -1,9 +1,32 @@
 //! gzip as it is read: one member behind the other, and behind the last one as many zeros as there are. Tapes and tools that fill blocks
 //! leave them, and gzip itself does not mind.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
+
+/// What is unpacked. What is wrong with the packing is told in words for people: libraries say "incomplete deflate stream".
+pub(super) struct Unpacked<R> {
+    pub(super) inner: R,
+    /// What it is packed with.
+    pub(super) by: &'static str,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|error| {
+            let by = self.by;
+            let why = match error.kind() {
+                // The system could not read it.
+                _ if error.raw_os_error().is_some() => return error,
+                ErrorKind::Interrupted => return error,
+                ErrorKind::UnexpectedEof => format!("it ends in the middle of what {by} has packed"),
+                _ => format!("it is not what {by} packs, or is damaged ({error})"),
+            };
+            io::Error::new(error.kind(), why)
+        })
+    }
+}
 
 /// The contents of all members.
 pub(super) struct Members<R> {

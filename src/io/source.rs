@@ -11,7 +11,7 @@ use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::store::Child;
 
-use super::gzip::Members;
+use super::gzip::{Members, Unpacked};
 use super::{Columnar, Console, READ, Shared, tables};
 use crate::status::Failure;
 
@@ -216,7 +216,7 @@ impl Source {
                 let file = File::open(&path)?;
                 let about = file.metadata()?;
                 if about.is_dir() {
-                    return Err(ErrorKind::IsADirectory.into());
+                    return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder"));
                 }
                 // A place of its own in the file: the other one is where the log is read from its beginning.
                 let shared = if about.is_file() {
@@ -260,8 +260,14 @@ impl Source {
             source.file = None;
             source.rest = match gzip {
                 // A file may be many members, or frames, one after the other.
-                true => Box::new(Members::new(whole)),
-                false => Box::new(zstd::stream::read::Decoder::new(whole)?),
+                true => Box::new(Unpacked {
+                    inner: Members::new(whole),
+                    by: "gzip",
+                }),
+                false => Box::new(Unpacked {
+                    inner: zstd::stream::read::Decoder::new(whole)?,
+                    by: "zstd",
+                }),
             };
         }
         Ok(source)

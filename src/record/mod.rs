@@ -16,6 +16,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
 use crate::io::Console;
+use crate::system::no_folder;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Recorder {
     /// # Errors
     /// When they cannot be made.
     pub fn start(dir: &Path, about: &About) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(no_folder)?;
         let mut secrets = Secrets::ours().clone();
         let (argv, taken) = arguments(&about.argv);
         secrets.add(about.secrets.iter().cloned());

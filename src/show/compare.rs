@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
 use super::words::{cost, duration, is_known, money, number, shown};
-use super::{Cut, Page, Pick, show};
+use super::{Cut, Page, Pick, Shown, show};
 use crate::io::{Console, Input, Joined};
 use crate::status::Failure;
 
@@ -206,12 +206,12 @@ const SIDES: [Style; 2] = [AnsiColor::Red.on_default(), AnsiColor::Green.on_defa
 const QUIET: Style = Style::new().effects(Effects::DIMMED);
 
 impl Difference {
-    /// Between two logs that are called so, and how many lines of each are damaged; without `subagents`, the files beside
-    /// them are left alone.
+    /// Between two logs that are called so, and what came of reading each; without `subagents`, the files beside them are
+    /// left alone.
     ///
     /// # Errors
     /// When one of them cannot be read.
-    pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore, subagents: bool) -> Result<(Self, [u64; 2]), Failure> {
+    pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore, subagents: bool) -> Result<(Self, [Shown; 2]), Failure> {
         let keep = |input: &Input| {
             let name = input.name();
             let log = Joined::open(input, None, subagents, &Console::plain()).map_err(Failure::without_from)?;
@@ -221,7 +221,7 @@ impl Difference {
             let shown = shown.map_err(|error| Failure::Read { name: name.clone(), error })?;
             match shown.stopped {
                 Some(error) => Err(Failure::of_log(&name, error)),
-                None => Ok((kept, shown.damaged)),
+                None => Ok((kept, shown)),
             }
         };
         let [(old, olds), (new, news)] = [keep(&logs[0])?, keep(&logs[1])?];

@@ -23,7 +23,7 @@ pub use table::{Form, written};
 pub use tokens::Tokens;
 use work::{Seen, Work};
 
-use crate::io::Joined;
+use crate::io::{Input, Joined};
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub struct Counter {
     utc: bool,
     prices: Prices,
     sums: BTreeMap<String, Sum>,
+    /// Whose the folder is in which the log lies.
+    beside: Option<String>,
     /// What is counted together in other ways at the same time.
     also: Vec<(By, BTreeMap<String, Sum>)>,
     total: Sum,
@@ -106,12 +108,18 @@ impl Counter {
             utc,
             prices,
             sums: BTreeMap::new(),
+            beside: None,
             also: Vec::new(),
             total: Sum::default(),
             seen: Seen::default(),
             sessions: HashMap::new(),
             costs: HashMap::new(),
         }
+    }
+
+    /// The log that comes next is this one: what it does not say of its folder, its program may have noted beside it.
+    pub fn comes(&mut self, input: &Input) {
+        self.beside = input.path().and_then(|path| noted_beside(&path));
     }
 
     /// Counts a log; gives how many lines are damaged.
@@ -184,11 +192,13 @@ impl Counter {
             }
         }
         let facts = turn.facts.as_ref();
+        let beside = self.beside.clone();
+        let cwd = facts.and_then(|facts| facts.cwd.as_deref()).or(beside.as_deref());
         let place = Place {
             session: self.seen.hash(id),
             name: id,
             agent,
-            project: facts.and_then(|facts| facts.cwd.as_deref()).unwrap_or("?"),
+            project: cwd.unwrap_or("?"),
             started: turn.started.as_ref(),
             days: OnceCell::new(),
         };
@@ -289,6 +299,15 @@ impl Counter {
         add(&mut self.total);
         self.total.sessions.insert(place.session);
     }
+}
+
+#[cfg(all(unix, feature = "agent"))]
+pub(crate) use crate::homes::claimed_for as noted_beside;
+
+/// Where sessions lie is known where there are agents.
+#[cfg(not(all(unix, feature = "agent")))]
+pub(crate) const fn noted_beside(_: &std::path::Path) -> Option<String> {
+    None
 }
 
 /// The day and the week in which something began.

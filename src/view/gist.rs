@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::{Console, Input, Joined, Source, of_log};
 use crate::show::{By, Page, Pick, Row, What, show, shown};
+use crate::stats::noted_beside;
 use crate::status::Failure;
 
 /// What a list says of a log.
@@ -95,6 +96,7 @@ fn walk(
     })?;
     let mut gist = teller.gist;
     gist.damaged = told.damaged;
+    gist.project = gist.project.or_else(|| noted_beside(&input.path()?));
     if gist.title.is_empty() {
         gist.title = teller.answer.unwrap_or_default();
     }

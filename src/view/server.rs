@@ -48,9 +48,12 @@ impl Server {
             let port = listener.local_addr()?.port();
             Ok((listener, port))
         };
-        let (listener, port) = listen().map_err(|error| Failure::Write {
-            name: format!("port {port} of 127.0.0.1"),
-            error,
+        let (listener, port) = listen().map_err(|error: std::io::Error| {
+            let why = match error.kind() {
+                std::io::ErrorKind::AddrInUse => "another program listens there already".to_owned(),
+                _ => error.to_string(),
+            };
+            Failure::Usage(format!("--port {port}: {why}; name another port, or none for one that is free"))
         })?;
         Ok(Self {
             listener,

@@ -128,6 +128,7 @@ fn counted(library: &Library, prices: Prices, utc: bool, told: &dyn Fn(usize, us
         }
         told(at, logs.len());
         let input = &log.input;
+        counter.comes(input);
         let read = Joined::open(input, None, true, &Console::plain())
             .and_then(|log| counter.log(log, &input.name()).map_err(|error| Failure::of_log(&input.name(), error)));
         match read {

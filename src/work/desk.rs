@@ -11,6 +11,7 @@ use super::sheets::Sheets;
 use super::{Done, Work};
 use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
+use crate::system::no_folder;
 
 /// Writes what comes to it, in the order in which it comes: output, ledger, messages.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Desk {
 
     fn bare(work: &Work, console: &Console) -> Result<Self, Failure> {
         for folder in &work.folders {
-            let made = no_link_below(&work.folders[0], folder).and_then(|()| fs::create_dir_all(folder));
+            let made = no_link_below(&work.folders[0], folder).and_then(|()| fs::create_dir_all(folder).map_err(no_folder));
             made.map_err(|error| Failure::Write {
                 name: folder.display().to_string(),
                 error,

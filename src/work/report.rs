@@ -110,10 +110,10 @@ impl Report {
         self.logs.last_mut().expect("a log begins before anything comes of it")
     }
 
-    /// All lines that gave no output.
+    /// All lines that gave no output. Of a log that failed there may be no output at all, and its failure is what counts.
     pub(super) fn silent(&self) -> Silent {
         let mut silent = Silent::default();
-        for log in &self.logs {
+        for log in self.logs.iter().filter(|log| log.error.is_none()) {
             silent.lost += log.lost;
             silent.merged += log.merged;
         }

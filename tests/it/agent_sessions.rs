@@ -226,8 +226,28 @@ fn sessions_of_claude_code_are_listed_shown_and_left_alone() {
         let (code, shown, said) = sessions(&[&["show", "odd.jsonl"], to].concat());
         assert!(code == Some(0) && said.is_empty() && shown.contains("of it"), "{shown}{said}");
     }
+    // A store says what became of a turn, and who said what.
+    let failed = line("assistant", "API Error: 500")
+        .to_string()
+        .replace("\"uuid\"", "\"isApiErrorMessage\":true,\"uuid\"");
+    std::fs::write(play.path("failed.jsonl"), format!("{}\n{failed}\n", line("user", "a question"))).unwrap();
+    let shown = sessions(&["show", "failed.jsonl", "--to", "claude"]).1;
+    assert!(shown.lines().last().unwrap().contains("\"is_error\":true"), "{shown}");
+    let shown = sessions(&["show", "failed.jsonl", "--to", "codex:rollout"]).1;
+    assert!(
+        shown.contains("session_meta") && shown.lines().next().unwrap().contains("session_meta"),
+        "{shown}"
+    );
+    assert!(shown.contains("\"user_message\",\"message\":\"a question\""), "{shown}");
+    let ours = listed.iter().find(|one| one["by"] == "agentglot").unwrap()["path"].as_str().unwrap();
+    let shown = std::process::Command::new(env!("CARGO_BIN_EXE_agentglot"))
+        .args(["show", ours])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("> begun by us") && !shown.contains("[unknown]"), "{shown}");
     let (code, _, said) = sessions(&["delete", "0d5e2a52"]);
-    assert!(code == Some(3) && said.contains("was not begun by agentglot"), "{said}");
+    assert!(code == Some(2) && said.contains("was not begun by agentglot"), "{said}");
     sessions(&["delete", "--all"]);
     assert!(theirs.exists());
     assert_eq!(sessions(&["list", "--json"]).1.lines().count(), 1);

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::common::{Scratch, arg, feed, log, program, run};
+use crate::common::{Scratch, arg, feed, golden, log, program, run};
 
 #[test]
 fn a_file_gets_its_name_when_it_is_whole() {
@@ -49,6 +49,22 @@ fn the_name_of_the_output_says_the_dialect() {
     assert_eq!(run(["convert", "-o", arg(&packed), arg(&file)]).code, 0);
     assert_eq!(std::fs::read(&packed).unwrap()[..2], [0x1f, 0x8b]);
     assert_eq!(run(["check", "--dialect", "tricode", arg(&packed)]).code, 0);
+    for (wrong, meant) in [
+        ("a.openai.jsonl", "NAME.openai.messages.jsonl"),
+        ("a.anthropic.jsonl", "read and not written"),
+    ] {
+        let ran = run(["convert", "-o", wrong, arg(&file)]);
+        assert!(ran.code == 2 && ran.err.contains(meant), "{wrong}: {}", ran.err);
+    }
+    let ran = run([
+        "convert",
+        "--to",
+        "qwen",
+        "-o",
+        &format!("{}/", arg(&file)),
+        arg(&golden("claude/cli_plain.out.jsonl")),
+    ]);
+    assert!(ran.code == 3 && ran.err.contains("a folder is wanted"), "{}", ran.err);
     for wrong in ["out/", "a.jsonl", "-"] {
         let ran = run(["convert", "-o", wrong, arg(&file)]);
         assert_eq!(ran.code, 2, "{wrong}");
@@ -279,6 +295,9 @@ fn a_full_disk_is_told() {
     let to_device = run(["convert", "--to", "tricode", "-o", "/dev/full", arg(&input)]);
     assert_eq!(to_device.code, 3);
     assert!(to_device.err.contains("/dev/full: cannot be written: No space left"), "{}", to_device.err);
+    let source = golden("claude/cli_parallel_partial.out.jsonl");
+    let nothing_written = run(["convert", "--to", "qwen", "-o", "/dev/full", arg(&source)]);
+    assert!(!nothing_written.err.contains("no place in the target"), "{}", nothing_written.err);
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = program()
         .args(["convert", "--to", "tricode", arg(&input), arg(&input)])

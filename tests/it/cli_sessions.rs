@@ -363,6 +363,62 @@ fn a_copy_works_where_the_folder_of_its_source_is_for() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let copied: Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!(copied["cwd"], arg(&there), "and not in {}", here.display());
+    assert!(!ran.err.contains("goes on with"), "no command follows: {}", ran.err);
+    let counted = home.command(&["stats", "--by", "project", "--csv"], &[]);
+    assert!(
+        counted.text().contains(arg(&there)) && !counted.text().contains('?'),
+        "{}",
+        counted.text()
+    );
+}
+
+/// What is said without a time was said behind the last one that is known, not at the beginning of the log.
+#[test]
+fn what_has_no_time_is_dated_by_the_last_one_before_it() {
+    let home = Home::empty();
+    let line = |kind: &str, rest: &str| format!("{{\"type\":\"{kind}\",\"session_id\":\"s-1\",{rest}}}\n");
+    let reply = |id: &str, text: &str, rest: &str| {
+        let message = r#"{"id":"ID","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"TEXT"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+        line(
+            "assistant",
+            &format!("\"message\":{}{rest}", message.replace("ID", id).replace("TEXT", text)),
+        )
+    };
+    let source = line(
+        "system",
+        r#""subtype":"init","cwd":"/x","tools":[],"model":"m-1","claude_code_version":"2.1.0""#,
+    ) + &reply("m-1", "Early.", r#","timestamp":"2026-03-01T10:00:00.000Z""#)
+        + &reply("m-2", "Late.", r#","timestamp":"2026-03-01T11:00:00.000Z""#)
+        + &reply("m-3", "Undated.", "");
+    let source = home.scratch.file("log.jsonl", source);
+    let work = home.work();
+    let ran = home.run(&["copy", arg(&source), "--to", "codex", "--cwd", arg(&work), "--prompt", "When?", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+    let text = std::fs::read_to_string(copied["path"].as_str().unwrap()).unwrap();
+    let mut undated = text.lines().filter(|line| line.contains("Undated."));
+    assert!(undated.all(|line| line.contains("2026-03-01T11:00:00.000Z")), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.contains("When?") && line.contains("2026-03-01T10:00:00.000Z")),
+        "{text}"
+    );
+}
+
+/// What another program keeps is not ours to show as our own or to delete.
+#[test]
+fn sessions_of_others_are_left_to_them() {
+    let home = Home::full();
+    let show = home.run(&["show", "01a1fcec"]);
+    assert!(
+        show.code == 2 && show.err.contains("codex") && show.err.contains("`agentglot show 01a1fcec`"),
+        "{}",
+        show.err
+    );
+    let delete = home.run(&["delete", "00000004-0000-4000-8000-000000000004"]);
+    assert!(delete.code == 2 && delete.err.contains("not begun by agentglot"), "{}", delete.err);
+    assert!(home.run(&["delete", "01a1fcec"]).err.contains("only its own program deletes it"));
+    assert_eq!(home.files().len(), KEPT.len());
 }
 
 /// A prompt that is given has no time in its log, and neither do its replies: they are dated by the first that it says.
@@ -516,7 +572,8 @@ fn what_cannot_be_copied_is_told_and_nothing_is_written() {
     let good = golden("claude/transcript_read.jsonl");
     let long = format!("/{}", "x".repeat(300));
     for (what, to, code, why) in [
-        (arg(&home.scratch.path("work")), "claude", 3, "directory"),
+        (arg(&home.scratch.path("work")), "claude", 3, "it is a folder"),
+        ("/dev/null", "claude", 2, "no plain file"),
         (arg(&empty), "claude", 2, "no conversation"),
         (arg(&only), "claude", 2, "prompt"),
         (arg(&two), "claude", 2, "2 sessions"),

@@ -149,6 +149,10 @@ fn pages_and_completions_are_written() {
     let page = run(["man"]);
     assert!(page.text().contains(".TH agentglot 1") && page.text().contains("convert"));
     assert!(run(["man", "convert"]).text().contains("include\\-partial\\-messages"));
+    #[cfg(all(unix, feature = "agent"))]
+    for args in [&["man", "sessions", "copy"][..], &["man", "sessions-copy"]] {
+        assert!(run(args).text().contains(".TH agentglot-sessions-copy 1"), "{args:?}");
+    }
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(["completions", shell]);
         assert!(script.code == 0 && script.text().contains("AGENTGLOT_COMPLETE"), "{shell}");
@@ -263,6 +267,9 @@ fn schemas_are_written() {
     assert_eq!(run(["schema", "--dialect", "claude:transcript", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "tricode", "--input"]).code, 2);
     assert_eq!(run(["schema", "--dialect", "wool"]).code, 2);
+    assert!(run(["schema", "--dialect", "cursr"]).err.contains("did you mean \"cursor\"?"));
+    let text = run(["schema", "--dialect", "claude:text"]);
+    assert!(text.code == 2 && text.err.contains("is for people"), "{}", text.err);
 }
 
 #[test]
@@ -314,6 +321,17 @@ fn names_that_are_nearly_right_are_corrected_and_lists_fit_the_use() {
         !read.contains("claude:text") && read.contains("anthropic") && read.contains("auto"),
         "{read}"
     );
+    // What is never written is told with what is, in the same dialect.
+    let sse = err(&["convert", "--to", "openai", "x"]);
+    assert!(sse.contains("there is openai:messages") && !sse.contains("claude"), "{sse}");
+    // A format that would not count is no part of a name.
+    for (args, meant) in [
+        (&["run", "--as", "claude:json"][..], "say claude\n"),
+        (&["run", "--as", "opencode:bus"], "say opencode\n"),
+        (&["sessions", "copy", "x", "--to", "gemini:json"], "say gemini\n"),
+    ] {
+        assert!(err(args).contains(meant), "{args:?}: {}", err(args));
+    }
     let run = err(&["run", "--as", "zzz"]);
     assert!(
         run.contains("tricode") && !run.contains("anthropic") && !run.contains("agentglot:"),
@@ -332,6 +350,12 @@ fn what_is_not_there_empty_or_of_no_dialect_is_told_in_words_that_help() {
         ran.err
     );
     let one = scratch.file("one.jsonl", log("s-1", "Hi."));
+    let ran = run(["diff", arg(&empty), arg(&one)]);
+    assert!(
+        ran.code == 1 && ran.err.contains("empty.jsonl: empty, there is nothing to compare"),
+        "{}",
+        ran.err
+    );
     let ran = run(["show", "--turn", "9", arg(&one)]);
     assert!(ran.code == 0 && ran.err.contains("there is no turn 9; the last one is 1"), "{}", ran.err);
     let ran = run(["show", "--turn", "1", arg(&one)]);

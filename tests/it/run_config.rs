@@ -215,6 +215,64 @@ fn switches_are_read_as_people_write_them() {
     assert!(!world.agentglot(&unknown, &[]).status.success());
 }
 
+/// Who is to blame is named: the flag that was typed, the variable, or the file with its line and key.
+#[test]
+fn what_cannot_be_meant_is_called_by_where_it_stands() {
+    let world = World::new();
+    let run = |flags: &[&str], env: &[(&str, &str)]| {
+        let done = world.agentglot(
+            &[&["run", "--as", "claude"], flags, &["--backend", "demo", "--", "-p", "Hello"]].concat(),
+            env,
+        );
+        assert_eq!(done.status.code(), Some(2), "{done:?}");
+        stderr(&done)
+    };
+    let (pace, on_ask) = (("AGENTGLOT_PACE", "x"), ("AGENTGLOT_ON_ASK", "Reed"));
+    for (flags, env, blamed) in [
+        (&[][..], &[pace][..], "for 'AGENTGLOT_PACE'"),
+        (
+            &[],
+            &[on_ask],
+            "for 'AGENTGLOT_ON_ASK': no agent has a tool called \"Reed\"; did you mean \"Read\"?",
+        ),
+        (&["--pace", "y"], &[pace], "for '--pace <PACE>'"),
+        (&["--on-ask", "Reed"], &[], "for '--on-ask <"),
+        (&["--search-engine", "brave"], &[], "for '--search-engine <URL>'"),
+    ] {
+        let told = run(flags, env);
+        assert!(told.contains(blamed), "{flags:?} {env:?}: {told}");
+    }
+    let (report, code) = world.doctor(&[pace, on_ask, ("AGENTGLOT_BACKEND", "demo")]);
+    assert_eq!((code, report["problems"].as_array().unwrap().len()), (1, 2), "{report:#}");
+    assert_eq!(report["settings"]["backend"]["value"], "demo", "what is right is told all the same");
+    world.user("\non_ask = ['Reed']\n");
+    let told = run(&[], &[]);
+    assert!(told.contains("agentglot.toml:2: `on_ask`: no agent has a tool called \"Reed\""), "{told}");
+    let (file, shims) = (world.path("file"), world.path("shims"));
+    std::fs::write(&file, "").unwrap();
+    std::fs::create_dir(&shims).unwrap();
+    std::fs::write(shims.join("claude"), "").unwrap();
+    for (folder, code, why) in [(&file, 3, "a folder is wanted"), (&shims, 2, "is left alone")] {
+        let done = world.agentglot(&["install-shims", folder.to_str().unwrap()], &[]);
+        assert!(done.status.code() == Some(code) && stderr(&done).contains(why), "{done:?}");
+    }
+    world.user("");
+    let record = [
+        "run",
+        "--as",
+        "claude",
+        "--backend",
+        "demo",
+        "--record",
+        file.to_str().unwrap(),
+        "--",
+        "-p",
+        "Hello",
+    ];
+    let told = stderr(&world.agentglot(&record, &[]));
+    assert!(told.contains("nothing is recorded: a folder is wanted"), "{told}");
+}
+
 /// A variable that is empty is as good as none: what the file says counts.
 #[test]
 fn empty_variables_say_nothing() {

@@ -392,6 +392,14 @@ fn a_folder_that_is_none_is_refused() {
         let ran = crate::common::run(["view", arg(&path)]);
         assert_eq!((ran.code, ran.text()), (code, ""), "{}", ran.err);
     }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = crate::common::run(["view", "--port", &port, arg(&scratch.path("."))]);
+    assert!(
+        ran.code == 2 && ran.err.contains(&format!("--port {port}: another program listens there")),
+        "{}",
+        ran.err
+    );
     // Sessions on this machine: there are none.
     let view = View::of(program().arg("view").env_clear().env("HOME", scratch.path("home")));
     assert_eq!(view.list("")["total"], 0);

@@ -1,7 +1,7 @@
 //! What a conversion is to do.
 
 use crate::codec::{Cx, Format};
-use crate::event::{Origin, Session, Time};
+use crate::event::{Origin, Session, Time, iso};
 
 /// How tools are called in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,19 +60,20 @@ pub struct Anew {
     pub session: String,
     /// The working folder.
     pub cwd: String,
-    /// When that was said which the source has no time for, in ISO 8601.
+    /// When that was said for which the source has no time, neither its own nor one before it, in ISO 8601.
     pub time: String,
 }
 
 impl Anew {
-    /// Where the event of another session belongs in this one.
-    pub(super) fn origin<'a>(&self, origin: Origin<'a>, cx: &Cx<'a>) -> Origin<'a> {
+    /// Where the event of another session belongs in this one. `latest`: the last time that was said, in milliseconds since 1970.
+    pub(super) fn origin<'a>(&self, origin: Origin<'a>, latest: Option<i64>, cx: &Cx<'a>) -> Origin<'a> {
+        let latest = || match latest.map(iso) {
+            Some(time) => cx.text(&String::from_utf8_lossy(&time)),
+            None => cx.text(&self.time),
+        };
         Origin {
             session: Some(cx.text(&self.session)),
-            time: origin
-                .time
-                .filter(|time| time.millis().is_some())
-                .or_else(|| Some(Time::Iso(cx.text(&self.time)))),
+            time: origin.time.filter(|time| time.millis().is_some()).or_else(|| Some(Time::Iso(latest()))),
             ..origin
         }
     }

@@ -8,7 +8,7 @@ use crate::answer::NOT_THE_LAST;
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Encode, Encoder, Format};
 use crate::detect::Evidence;
-use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Piece, Session, Sink, Spelling, Topic};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Piece, Session, Sink, Spelling, Time, Topic};
 use crate::follow;
 use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
@@ -188,7 +188,8 @@ impl<'a> Pipe<'_, 'a> {
     #[cold]
     fn anew(&mut self, anew: &Anew, event: &Event<'a>, first: bool) {
         let cx = self.down.cx;
-        let origin = anew.origin(event.origin, &cx);
+        let origin = anew.origin(event.origin, self.sessions.latest, &cx);
+        self.sessions.latest = origin.time.and_then(Time::millis);
         let kind = match event.kind {
             Kind::Session(facts) => Kind::Session(cx.keep(anew.facts(*facts, &cx))),
             kind => {

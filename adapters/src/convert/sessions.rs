@@ -21,6 +21,8 @@ pub(crate) struct Sessions {
     next: Next,
     /// The process that speaks, where it says so.
     process: String,
+    /// When something was said last, in milliseconds since 1970, in a session that is written anew.
+    pub(super) latest: Option<i64>,
     /// Where the session is named first, for the ledger; and whether anything was written of it.
     named: Kept,
     wrote: bool,

@@ -52,16 +52,12 @@ impl Engine {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let key = set("AGENTGLOT_SEARCH_KEY").or_else(|| set("BRAVE_API_KEY").filter(|_| address.is_none()));
         let usual = if key.is_some() { API } else { PAGE };
-        let url = Url::parse(address.unwrap_or(usual))
-            .map_err(|error| format!("{:?} is no address of a search engine: {error}", address.unwrap_or(usual)))?;
-        let host = match url.host_str() {
-            Some(host) if matches!(url.scheme(), "http" | "https") => host.to_owned(),
-            _ => {
-                return Err(format!(
-                    "{url} is no address of a search engine: http:// or https:// and a host are wanted"
-                ));
-            }
-        };
+        let host_of = |url: &Url| Some(url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?.to_owned());
+        let url = Url::parse(address.unwrap_or(usual)).ok();
+        let (url, host) = url.and_then(|url| host_of(&url).map(|host| (url, host))).ok_or_else(|| {
+            let address = address.unwrap_or(usual);
+            format!("{address} is no address of a search engine: http:// or https:// and a host are wanted")
+        })?;
         let header = |key: String| {
             let mut header = HeaderValue::from_str(key.trim()).map_err(|_| "the key of the search engine cannot be sent in a header".to_owned())?;
             header.set_sensitive(true);

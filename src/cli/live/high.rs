@@ -4,18 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use agentglot_adapters::raw::tools::Tools;
 
 use super::low;
 use crate::agent::workspace::Limits;
 use crate::backend::choice::Choice;
-use crate::cli::low::{Chosen, nearest};
+use crate::cli::low::Chosen;
 use crate::command::run::Run;
 use crate::command::sessions::{Copy, Sessions};
 use crate::command::trust;
 use crate::config::Config;
 use crate::config::waits::FOR_EVER;
-use crate::session::{OnAsk, Timers};
+use crate::session::Timers;
 use crate::status::Failure;
 
 /// What `sessions` is to do.
@@ -37,7 +36,7 @@ pub(super) fn sessions(typed: low::Sessions) -> Sessions {
 }
 
 fn named(chosen: Option<Chosen>) -> Option<Format> {
-    chosen.and_then(|chosen| if let Chosen::Named(format) = chosen { Some(format) } else { None })
+    chosen.and_then(Chosen::named)
 }
 
 /// What `trust` is to do.
@@ -85,36 +84,11 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         prompt_timeout: settings.prompt_timeout,
         heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
         colour: None,
-        on_ask: settings.on_ask.as_deref().map(on_ask).transpose()?,
+        on_ask: settings.on_ask,
         pass_env: settings.pass_env,
         keep_daemons: settings.keep_daemons,
         confine_commands: settings.confine_commands,
         search_engine: settings.search_engine,
         said: Vec::new(),
     })
-}
-
-/// What `--on-ask` says. Tools of MCP servers are called as the servers like; all others are known, so that a misspelled one does not turn out to
-/// be denied in the middle of a run.
-fn on_ask(text: &str) -> Result<OnAsk, Failure> {
-    match text {
-        "deny" => return Ok(OnAsk::Deny),
-        "host" => return Ok(OnAsk::Host),
-        _ => {}
-    }
-    if let Some(command) = text.strip_prefix("command:") {
-        return Ok(OnAsk::Command(command.to_owned()));
-    }
-    let mut names = Vec::new();
-    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        if !name.starts_with("mcp__") && !Tools::all_names().any(|known| known == name) {
-            let known: Vec<String> = Tools::all_names().map(str::to_owned).collect();
-            let meant = nearest(name, &known)
-                .map(|meant| format!("; did you mean {meant:?}?"))
-                .unwrap_or_default();
-            return Err(Failure::Usage(format!("--on-ask: no agent has a tool called {name:?}{meant}")));
-        }
-        names.push(name.to_owned());
-    }
-    Ok(OnAsk::Allow(names))
 }

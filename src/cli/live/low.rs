@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agentglot_adapters::raw::tools::Tools;
 use clap::{Args, Subcommand, ValueHint};
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::agent::tools::web_search::Engine;
 use crate::backend::replay::Pace;
-use crate::cli::low::{Chosen, Dialects, size};
+use crate::cli::low::{Chosen, Dialects, nearest, size};
 use crate::cli::views::Colour;
 use crate::command::completions::{files_and_sessions, sessions};
 use crate::config::waits::seconds;
+use crate::session::OnAsk;
 
 /// What can be done with agents that live.
 #[derive(Debug, Subcommand)]
@@ -216,8 +219,8 @@ pub struct Settings {
     /// What to do with permission questions that the host (the program that starts us) cannot answer: deny them, allow the tools of a
     /// list, let a command decide, or (with Tricode's host) ask in plain text and read the choice from standard input. The default is
     /// deny; with the built-in agent as Tricode it is host. Where text is shown on a terminal, the person there is asked
-    #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
-    pub on_ask: Option<String>,
+    #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK", value_parser = on_ask)]
+    pub on_ask: Option<OnAsk>,
     /// How fast a log is replayed: full, original, or a factor on the recorded waits
     #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
     pub pace: Pace,
@@ -252,7 +255,7 @@ pub struct Settings {
     #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::BoolishValueParser::new())]
     pub confine_commands: bool,
     /// Where the built-in agent searches the web: the URL of Brave's search API, of a SearXNG with format=json, or of a page of results
-    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
+    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE", value_parser = search_engine)]
     pub search_engine: Option<String>,
     /// Who may trust a project: also the host, by its flags (--setting-sources, --trust), or only your own list (`agentglot trust`)
     #[arg(long, value_name = "WHO", env = "AGENTGLOT_TRUST", value_enum, default_value_t)]
@@ -283,6 +286,11 @@ pub struct Settings {
     pub max_queued: usize,
 }
 
+/// An address that can be asked.
+pub(crate) fn search_engine(text: &str) -> Result<String, String> {
+    Engine::new(Some(text), |_| None).map(|_| text.to_owned())
+}
+
 /// At least one.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -300,4 +308,29 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
             _ => Err("full, original or a factor is wanted".to_owned()),
         },
     }
+}
+
+/// What happens to questions that nobody answers. Tools of MCP servers are called as the servers like; all others are known, so that a misspelled one does not turn out to
+/// be denied in the middle of a run.
+pub(crate) fn on_ask(text: &str) -> Result<OnAsk, String> {
+    match text {
+        "deny" => return Ok(OnAsk::Deny),
+        "host" => return Ok(OnAsk::Host),
+        _ => {}
+    }
+    if let Some(command) = text.strip_prefix("command:") {
+        return Ok(OnAsk::Command(command.to_owned()));
+    }
+    let mut names = Vec::new();
+    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if !name.starts_with("mcp__") && !Tools::all_names().any(|known| known == name) {
+            let known: Vec<String> = Tools::all_names().map(str::to_owned).collect();
+            let meant = nearest(name, &known)
+                .map(|meant| format!("; did you mean {meant:?}?"))
+                .unwrap_or_default();
+            return Err(format!("no agent has a tool called {name:?}{meant}"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(OnAsk::Allow(names))
 }

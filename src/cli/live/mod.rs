@@ -6,6 +6,7 @@ pub(crate) mod settings;
 mod shim;
 
 pub(super) use low::Command;
+pub(super) use settings::of_variable_or_flag;
 pub(crate) use shim::names as links;
 pub(super) use shim::spelled_out;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::low::Settings;
 use crate::agent::persona;
@@ -76,15 +76,45 @@ fn absolute(path: &Path) -> OsString {
     std::path::absolute(path).map_or_else(|_| path.into(), PathBuf::into_os_string)
 }
 
-/// The settings of a run that is called by name, which has no flags, where each comes from, and what is [`said`].
-pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), clap::Error> {
-    #[derive(Parser)]
-    #[command(name = "agentglot")]
-    struct Alone {
-        #[command(flatten)]
-        settings: Settings,
+/// The settings of a run without flags, where each comes from, and what is [`said`].
+pub(crate) type Found = (Settings, Vec<Origin>, Said);
+
+#[derive(Parser)]
+#[command(name = "agentglot")]
+struct Alone {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// What holds for a run that is called by name, which has no flags.
+pub(crate) fn alone(config: &Config) -> Result<Found, clap::Error> {
+    read_alone(below(Alone::command(), config), config)
+}
+
+/// The same as if the variables did not count that say what cannot be meant; and what is wrong with those.
+pub(crate) fn alone_without_wrong(config: &Config) -> (Result<Found, clap::Error>, Vec<clap::Error>) {
+    let mut command = below(Alone::command(), config);
+    let mut wrong = Vec::new();
+    loop {
+        let error = match read_alone(command.clone(), config) {
+            Ok(found) => return (Ok(found), wrong),
+            Err(error) => error,
+        };
+        let named = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        let is_named = |arg: &Arg| {
+            arg.get_env()
+                .is_some_and(|variable| named.as_deref() == Some(&*variable.to_string_lossy()))
+        };
+        let Some(arg) = command.get_arguments().find(|arg| is_named(arg)).map(|arg| arg.get_id().clone()) else {
+            return (Err(error), wrong);
+        };
+        command = command.mut_arg(arg, |arg| arg.env(None::<&'static str>));
+        wrong.push(error);
     }
-    let matches = below(Alone::command(), config).try_get_matches_from(["agentglot"]).map_err(of_variable)?;
+}
+
+fn read_alone(command: Command, config: &Config) -> Result<Found, clap::Error> {
+    let matches = command.try_get_matches_from(["agentglot"]).map_err(of_variable)?;
     let origins = Settings::augment_args(Command::new("agentglot"))
         .get_arguments()
         .map(|arg| {
@@ -104,6 +134,18 @@ pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), cl
         })
         .collect();
     Ok((Alone::from_arg_matches(&matches)?.settings, origins, said(Some(&matches))))
+}
+
+/// What is wrong with a command line is called by the variable that says it, unless it is as wrong without variables.
+pub(in crate::cli) fn of_variable_or_flag(error: clap::Error, command: Command, args: Vec<OsString>) -> clap::Error {
+    if error.get(ContextKind::InvalidArg).is_none() {
+        return error;
+    }
+    let without = command.mut_subcommand("run", |run| run.mut_args(|arg| arg.env(None::<&'static str>)));
+    match without.try_get_matches_from(args) {
+        Err(typed) if typed.get(ContextKind::InvalidArg) == error.get(ContextKind::InvalidArg) => error,
+        _ => of_variable(error),
+    }
 }
 
 /// What is wrong is called by the variable that says it, for nobody has typed a flag.

@@ -144,6 +144,13 @@ fn target(named: Format) -> Result<(Format, &'static Home), Failure> {
 fn source(copy: &Copy) -> Result<(Input, Option<Format>), Failure> {
     let path = Path::new(&copy.what);
     if copy.what.contains('/') || path.exists() {
+        // It is looked at before it is copied, and what a pipe says comes once.
+        if path.exists() && !path.is_file() && !path.is_dir() {
+            return Err(Failure::Usage(format!(
+                "{}: this is no plain file, and cannot be read twice; write what it says into one",
+                path.display()
+            )));
+        }
         return Ok((Input::File(path.to_owned()), copy.from));
     }
     let (input, owner) = homes::input(&copy.what)?;
@@ -237,7 +244,8 @@ fn tell(copy: &Copy, home: &Home, new: &New, path: &Path) -> Result<(), Failure>
         let words = all.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         format!("{}\n", words.collect::<Vec<_>>().join(" && "))
     };
-    Console::plain().say(&format!("written to {file}; it goes on with:"));
+    let goes_on = if copy.json { "" } else { "; it goes on with:" };
+    Console::plain().say(&format!("written to {file}{goes_on}"));
     super::super::print(text.as_bytes())?;
     Ok(())
 }

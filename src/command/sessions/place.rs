@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::homes::short_text;
 use crate::io::no_link_below;
+use crate::system::no_folder;
 
 /// A session that is written for a program.
 #[derive(Debug)]
@@ -144,5 +145,5 @@ fn is_name(name: &str) -> bool {
 
 /// Makes a folder that only its user may look into.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(no_folder)
 }

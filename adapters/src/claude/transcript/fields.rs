@@ -29,6 +29,7 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("contextUsage", "how full the context is, as /context counts it"),
     ("customTitle", "the title that the user gave the session"),
     ("deliveryId", "which delivery of a queued message it is"),
+    ("dialect", "agentglot: whose program the built-in agent was"),
     ("durationMs", "how long it took"),
     (
         "echoWireToolInputs",

@@ -65,6 +65,8 @@ static KEPT: Vocabulary = Vocabulary {
 const ASIDE: &[&str] = &[
     "agent-name",
     "agent-setting",
+    // The first line of a session of the built-in agent.
+    "agentglot",
     "ai-title",
     "api-request",
     "api-request-blob",
