@@ -18,6 +18,8 @@ pub struct Facts {
     pub cwd: String,
     /// The model; empty if nobody named one.
     pub model: String,
+    /// The model that the session began with: the one that is meant where the host takes its choice back.
+    pub first_model: String,
     /// The permission mode, in this dialect's words; empty if nobody named one.
     pub permission_mode: String,
     /// The process, where its host is told.
@@ -144,6 +146,22 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// end of the program. A question that the host could not answer is then asked once more if the host wants that.
     fn tells_faults(&self) -> bool {
         false
+    }
+
+    /// Whether bytes that are no UTF-8 are read with other characters in their place, as a program in JavaScript reads them.
+    fn takes_any_bytes(&self) -> bool {
+        false
+    }
+
+    /// Whether a prompt whose id has come before is passed over.
+    fn drops_repeated_prompts(&self) -> bool {
+        false
+    }
+
+    /// What its program is answered if nobody answers this question of it, where it would take an error for consent.
+    fn unheard(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<&'static str> {
+        let _ = (request, fields);
+        None
     }
 
     /// Whether it answers control requests that have no id.

@@ -36,35 +36,38 @@ pub struct Listener {
     reader: Reader,
     /// An agent is listened to.
     agent: bool,
+    /// What is no UTF-8 is read all the same.
+    lenient: bool,
 }
 
 impl Listener {
     /// Listens to an agent; lines of more than `max_line` bytes are left out and told. What is no UTF-8 may be what is waited for: it is read with other
     /// characters in place of the bytes that are none.
     pub fn to_agent(format: impl Into<Format>, max_line: usize) -> Self {
-        Self::new(Decoder::new(format), max_line, true)
+        Self::new(Decoder::new(format), max_line, true, true)
     }
 
     /// Listens to a host.
     pub fn to_host(dialect: Dialect, max_line: usize) -> Self {
-        Self::new(Decoder::of_host(dialect), max_line, false)
+        Self::new(Decoder::of_host(dialect), max_line, false, dialect.conduct().takes_any_bytes())
     }
 
-    fn new(decoder: Decoder, max_line: usize, agent: bool) -> Self {
+    fn new(decoder: Decoder, max_line: usize, agent: bool, lenient: bool) -> Self {
         Self {
             agent,
+            lenient,
             reader: Reader::new(Framing::lines(max_line), max_line, decoder),
         }
     }
 
     /// Takes what came, in pieces of any size, and tells `hear` what each whole line means.
     pub fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.feed(bytes, &mut Ear(hear, self.agent));
+        self.reader.feed(bytes, &mut Ear(hear, self.agent, self.lenient));
     }
 
     /// Nothing more comes: a last line without a line feed is read as it stands, and what the decoder held is told.
     pub fn finish(&mut self, hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.finish(&mut Ear(hear, self.agent));
+        self.reader.finish(&mut Ear(hear, self.agent, self.lenient));
     }
 
     /// How many lines were read.
@@ -74,7 +77,7 @@ impl Listener {
 }
 
 /// Who hears, and whether that is what an agent says.
-struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>), bool);
+struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>), bool, bool);
 
 impl<'a> Sink<'a> for Ear<'_> {
     fn event(&mut self, event: &Event<'a>) {
@@ -97,6 +100,10 @@ impl Consumer for Ear<'_> {
     }
 
     fn takes_any_bytes(&self) -> bool {
+        self.2
+    }
+
+    fn keeps_starts(&self) -> bool {
         self.1
     }
 

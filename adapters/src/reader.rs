@@ -55,6 +55,11 @@ pub(crate) trait Consumer {
         false
     }
 
+    /// Whether it wants to know how a line begins that is over the length limit.
+    fn keeps_starts(&self) -> bool {
+        self.takes_any_bytes()
+    }
+
     /// Whether what is no UTF-8 is read with other characters in place of the bytes that are none.
     fn takes_any_bytes(&self) -> bool {
         false
@@ -104,7 +109,7 @@ pub(crate) struct Damaged<'l> {
     pub(crate) pointer: Option<String>,
     /// What is wrong.
     pub(crate) why: String,
-    /// The line without its end; of one that is over the length limit nothing, or how it begins where [any bytes](Consumer::takes_any_bytes) are taken.
+    /// The line without its end; of one that is over the length limit nothing, or how it begins where [that is wanted](Consumer::keeps_starts).
     pub(crate) bytes: &'l [u8],
 }
 
@@ -381,7 +386,7 @@ impl Stage {
                 let limit = self.max_line;
                 self.too_long(
                     format!("a line of {bytes} bytes is over the limit of {limit} (fingerprint {hash:016x}); it was left out"),
-                    if to.takes_any_bytes() { start } else { &[] },
+                    if to.keeps_starts() { start } else { &[] },
                     to,
                 )
             }

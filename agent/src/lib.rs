@@ -370,6 +370,7 @@ impl Agent {
     /// Adds what it knows of itself to what the host's handshake is answered by.
     pub fn tell(&self, facts: &mut Facts) {
         facts.greeting = Some(session::control::greeting(&self.context));
+        self.context.model.options.borrow().first_model.clone_into(&mut facts.first_model);
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own.
@@ -378,6 +379,7 @@ impl Agent {
             || self.context.turns.busy.get()
             || self.context.host.prompts.any_waits()
             || self.context.tasks.any()
+            || turn::background::waits(&self.context)
     }
 
     /// The host will say nothing more.

@@ -176,6 +176,11 @@ pub trait Backend: fmt::Debug {
         false
     }
 
+    /// Whether a prompt that comes in the middle of a turn may become part of that turn, and has no outcome of its own then.
+    fn folds_prompts(&self) -> bool {
+        false
+    }
+
     /// The host will say nothing more.
     fn close(&mut self);
 

@@ -529,6 +529,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
             session: live.session.clone(),
             cwd: live.cwd.clone(),
             model: launch.model.clone().unwrap_or_default(),
+            first_model: launch.model.clone().unwrap_or_default(),
             permission_mode: mode.name(dialect).unwrap_or_default().to_owned(),
             pid: std::process::id(),
             ..Facts::default()

@@ -7,7 +7,7 @@ use super::{OnAsk, Session};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::conduct::Answer;
 use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
-use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::json::{Raw, Shape, Str};
 use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::tools::Translate;
 use crate::agent::control_requests::{NOBODY, UNSEEN};
@@ -23,8 +23,20 @@ pub(super) struct Asked {
     pub(super) call: String,
     /// The line that asked, where a question may be asked once more.
     pub(super) line: String,
+    /// What the agent is answered if nobody answers it, where an error would be taken for consent.
+    pub(super) unheard: Option<&'static str>,
     /// The id under which it was asked for the first time, if this is the second.
     pub(super) first: Option<String>,
+}
+
+impl Asked {
+    /// Tells the agent that its question, which has this id, has no answer.
+    pub(super) fn unanswered(&self, id: &str, why: &str, backend: &mut dyn Backend) {
+        match self.unheard.filter(|_| !backend.takes_denials()) {
+            Some(answer) => respond(id, answer, backend),
+            None => unanswered(id, !self.tool.is_empty(), why, backend),
+        }
+    }
 }
 
 impl Session {
@@ -33,10 +45,12 @@ impl Session {
     pub(super) fn answered(&mut self, id: &str, asked: &Asked, input: &Input<'_>, response: &Response<'_>, backend: &mut dyn Backend) {
         let body = response.body.filter(|_| response.ok);
         let word = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
-        if response.ok
-            && !asked.tool.is_empty()
-            && !word.is_some_and(|word| ["allow", "approve", "deny", "reject"].iter().any(|known| word.is(known)))
-        {
+        let known = word.is_some_and(|word| ["allow", "approve", "deny", "reject"].iter().any(|known| word.is(known)));
+        // Permission for other arguments that are none is no permission for those that were asked about; an agent that is spoken to in the host's
+        // own words finds that itself.
+        let changed = body.and_then(|body| body.get("updatedInput")).filter(|value| !value.is_null());
+        let misshapen = changed.is_some_and(|value| value.shape() != Some(Shape::Object)) && !self.same;
+        if response.ok && !asked.tool.is_empty() && (!known || misshapen) {
             self.oddities.bad_answers += 1;
             self.control_fault(id, "the host's answer to this could not be understood", false);
             return refuse(id, "the host's answer to this could not be understood", backend);
@@ -213,7 +227,7 @@ impl Session {
             field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
         };
         match request.kind {
-            ControlKind::SetModel => self.host.facts.model = text("model").unwrap_or_default(),
+            ControlKind::SetModel => self.host.facts.model = text("model").unwrap_or_else(|| self.host.facts.first_model.clone()),
             ControlKind::SetMode => self.host.facts.permission_mode = text("mode").unwrap_or_default(),
             _ => {}
         }

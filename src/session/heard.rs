@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use super::control::{seen_by_host, unanswered};
+use super::control::{Asked, seen_by_host, unanswered};
 use super::turn::Turn;
 use super::{Session, inside, typed};
 use crate::adapters::raw::event::Session as SessionFacts;
 use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Outcome, Prompt, PromptSource, Request, Response, Withdraw};
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::PermissionMode;
+use crate::agent::control_requests::CLOSED;
 use crate::backend::Backend;
 
 impl Session {
@@ -68,7 +69,10 @@ impl Session {
         match event.kind {
             Kind::Response(response) => return self.hear_response(event, response),
             Kind::Request(request) => return self.hear_request(event, request, now, backend),
-            Kind::Outcome(outcome) => return self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, now)),
+            Kind::Outcome(outcome) => {
+                let folds = backend.folds_prompts();
+                return self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, folds, now));
+            }
             Kind::Session(session) => return self.hear_session(event, session, now, backend),
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),
             Kind::Withdraw(Withdraw { id: Some(id), .. }) => {
@@ -125,6 +129,11 @@ impl Session {
             self.unasked.push_back(typed::Question::of(&id, event, request));
             return self.ask_person(now, backend);
         }
+        let unheard = self.conduct.unheard(request, event.fields);
+        if unheard.is_some() && self.gone {
+            let asked = Asked { unheard, ..Asked::default() };
+            return asked.unanswered(&id, CLOSED, backend);
+        }
         if free || self.gone || !self.conduct.can_ask() || (asks_permission && !self.host.answers_permissions) {
             return self.decide(&id, request, backend);
         }
@@ -153,18 +162,23 @@ impl Session {
         if self.conduct.tells_faults() {
             asked.line = String::from_utf8_lossy(&self.out[before..]).into_owned();
         }
+        asked.unheard = unheard;
         asked.first = (name != id).then_some(id);
         self.asked.add(name, asked, now, self.timers.permission);
     }
 
-    fn hear_outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, now: Instant) {
+    /// A turn is over; where it may have taken later prompts in, those wait for no outcome of their own.
+    fn hear_outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, folds: bool, now: Instant) {
         // A run that is refused ends before it begins; any other outcome belongs to a turn.
         let refused = outcome.is_error && !self.introduced && self.ended.outcome.is_none();
-        if self.turn.is_none() && !refused {
+        if self.turn.is_none() && !refused && !folds {
             self.oddities.extra_outcomes += 1;
             return;
         }
         self.ended_with(outcome, now);
+        if folds {
+            (self.prompts, self.turn) = (0, None);
+        }
         self.ended_by_agent = true;
         let denials = std::mem::take(&mut self.denials);
         let said = outcome.denials.is_some_and(|list| list.elements().next().is_some());

@@ -64,6 +64,7 @@ impl Session {
         }
         match input.kind {
             InputKind::Prompt(prompt) if self.conduct.ignores_empty_prompts() && says_nothing(prompt) => {}
+            InputKind::Prompt(_) if self.conduct.drops_repeated_prompts() && self.is_repeated(input.origin.id) => {}
             InputKind::Prompt(prompt) => {
                 self.remember(prompt);
                 self.prompted(input, now, backend);
@@ -130,6 +131,21 @@ impl Session {
             InputKind::Unknown(raw) => self.unknown(raw, now, backend),
             InputKind::HintCancel | InputKind::KeepAlive => {}
         }
+    }
+
+    /// Whether a prompt of this id has come before.
+    fn is_repeated(&mut self, id: Option<Str<'_>>) -> bool {
+        let Some(id) = id.map(|id| id.as_escaped()).filter(|id| !id.is_empty()) else {
+            return false;
+        };
+        if self.prompt_ids.iter().any(|known| known == id) {
+            return true;
+        }
+        if self.prompt_ids.len() == PROMPT_IDS {
+            self.prompt_ids.pop_front();
+        }
+        self.prompt_ids.push_back(id.to_owned());
+        false
     }
 
     /// A hint cannot be given.
@@ -272,6 +288,9 @@ fn wanted_version(chat: &ChatRequest<'_>, fields: Fields<'_>) -> Result<Option<S
     let is_sound = inside.check().is_ok();
     inside.get("protocol_version").filter(|_| is_sound).map_or(Ok(None), read)
 }
+
+/// So many ids of prompts are remembered.
+const PROMPT_IDS: usize = 1024;
 
 /// The version of the RFC that is spoken.
 const VERSION: f64 = 1.0;

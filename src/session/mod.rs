@@ -36,7 +36,7 @@ use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;
 use beat::Beat;
-use control::{Asked, unanswered};
+use control::Asked;
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 use plain::Plain;
@@ -72,6 +72,8 @@ pub struct Session {
     turn: Option<Turn>,
     /// Prompts that no outcome has answered.
     prompts: usize,
+    /// The ids of the last prompts, where one that comes again is passed over.
+    prompt_ids: VecDeque<String>,
     /// The last prompt's text, as the body of a JSON string.
     prompt: String,
     ended: Ended,
@@ -148,6 +150,7 @@ impl Session {
             requested: Pending::default(),
             turn: None,
             prompts: 0,
+            prompt_ids: VecDeque::new(),
             prompt: String::new(),
             allowed: Vec::new(),
             freeing: None,
@@ -273,6 +276,11 @@ impl Session {
                 Kind::Noise(text) => self.damaged(text, "it is not JSON", now, backend),
                 Kind::Unknown(raw) => self.unknown(raw, now, backend),
                 _ if self.conduct.tells_faults() => self.complain("QWEN_INVALID_REQUEST: the host says what only an agent says", Some(backend)),
+                // What only agents ask is refused like any request that nobody knows.
+                Kind::Request(request) => {
+                    let answer = self.conduct.answer(request, event.fields, &self.host.facts);
+                    self.reply(request.id.map(|id| id.as_escaped()), &answer);
+                }
                 _ => {}
             },
             Heard::Damaged { why, bytes, .. } => self.damaged(&String::from_utf8_lossy(bytes), why, now, backend),
@@ -287,7 +295,7 @@ impl Session {
         }
         for asked in self.asked.drain() {
             let id = asked.note.first.as_ref().unwrap_or(&asked.id);
-            unanswered(id, !asked.note.tool.is_empty(), CLOSED, backend);
+            asked.note.unanswered(id, CLOSED, backend);
         }
     }
 
@@ -404,7 +412,7 @@ impl Session {
             let why = format!("the host did not answer within {waited:.1} s");
             self.control_fault(&asked.id, &why, false);
             let id = asked.note.first.as_ref().unwrap_or(&asked.id);
-            unanswered(id, !asked.note.tool.is_empty(), &why, backend);
+            asked.note.unanswered(id, &why, backend);
             if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));

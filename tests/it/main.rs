@@ -11,6 +11,7 @@ mod agent_commands;
 mod agent_faults;
 #[cfg(unix)]
 mod agent_granted;
+mod agent_hooks;
 #[cfg(target_os = "linux")]
 mod agent_leftovers;
 #[cfg(target_os = "linux")]

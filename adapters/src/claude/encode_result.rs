@@ -182,7 +182,7 @@ impl Encoder {
             .error
             .or(outcome.text)
             .and_then(|error| api_error::named_status(&error.unescape()))
-            .filter(|_| reason == Some("api_error"))
+            .filter(|_| matches!(reason, Some("api_error" | "prompt_too_long")))
         {
             out.lit(",\"api_error_status\":");
             out.number(status);

@@ -341,6 +341,7 @@ pub(super) fn word<'a>(stop: &Stop<'a>) -> Option<&'a str> {
         StopKind::Sequence => "stop_sequence",
         StopKind::Pause => "pause_turn",
         StopKind::Error => return None,
+        StopKind::Other if stop.word.is_empty() => return None,
         StopKind::Other => stop.word.as_escaped(),
     })
 }

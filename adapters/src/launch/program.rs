@@ -97,6 +97,8 @@ pub struct Traits {
     pub asks_by_hooks: bool,
     /// It decides by its first line whether it is controlled at all.
     pub greeted_first: bool,
+    /// What it is told in the middle of a turn becomes part of that turn, and has no outcome of its own.
+    pub folds_prompts: bool,
     /// Root may not start it in a mode where everything runs, and a session that began in another mode cannot change to that one.
     pub no_late_bypass: bool,
     /// It gives its sessions ids of its own.
@@ -152,6 +154,7 @@ impl Traits {
         servers: ServerWords::Type,
         asks_by_hooks: false,
         greeted_first: false,
+        folds_prompts: false,
         no_late_bypass: false,
         names_sessions: false,
         needs_repository: None,

@@ -77,6 +77,8 @@ pub struct HookForm {
     pub takes_callbacks: bool,
     /// A hook may put a call off.
     pub defers: bool,
+    /// The variable that says how often in a row hooks may keep a turn from its end, where there is one.
+    pub stop_cap_variable: Option<&'static str>,
     /// The variable that names the project's folder to commands.
     pub project_variable: &'static str,
     /// Who needs the user's permission, in a notification.
@@ -105,6 +107,7 @@ pub const PLAIN: HookForm = HookForm {
     has_time: false,
     takes_callbacks: false,
     defers: false,
+    stop_cap_variable: None,
     project_variable: "AGENTGLOT_PROJECT_DIR",
     agent: "The agent",
 };
@@ -199,6 +202,10 @@ enum Action {
     Callback { id: String, patience: Duration },
     Command { line: String, patience: Duration, waits: bool },
 }
+
+/// Why a call does not run whose hook has not answered in time.
+const SILENT_GUARD: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool call was not executed; \
+                            other configured hooks may not have completed.";
 
 impl Hooks {
     /// No hooks yet. `environment` is what commands find in theirs, besides the project's folder; `tell` hears of them if the host wants to
@@ -356,6 +363,18 @@ impl Hooks {
                     Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
                     Ok(Ok(Value::Null)) => output::Said::Nothing,
                     Ok(Err(crate::control_requests::Unanswered::Gone)) => output::Said::Unheard,
+                    // Who guards calls and prompts and says nothing has not let them pass (recorded: Claude Code 2.1.332).
+                    Err(_) if event == HookEvent::PreToolUse => output::Said::Blocks(SILENT_GUARD.to_owned()),
+                    Err(_) if event == HookEvent::UserPromptSubmit => output::Said::Blocks(format!(
+                        "{} hook callback timed out after {}ms",
+                        self.form.name(event),
+                        patience.as_millis()
+                    )),
+                    Err(_) => output::Said::Failed(format!(
+                        "{}: Hook callback {id} failed: no answer within {} s. It was treated as empty.",
+                        self.form.name(event),
+                        patience.as_secs_f64()
+                    )),
                     answer => {
                         tracing::warn!(
                             hook = id,

@@ -290,6 +290,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// A conversation that the model finds too long has reached a limit: that is no failure of the API.
+    fn limits_context(&self) -> bool {
+        false
+    }
+
     /// A reply that failed is told as a reply.
     fn tells_failures(&self) -> bool {
         false

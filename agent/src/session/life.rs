@@ -122,6 +122,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
 fn begin(context: &Context) -> Instant {
     context.turns.begin();
     crate::host::state::now(&context.host, crate::host::state::State::Running);
+    turn::hooks::turn_begins(context);
     context.model.usage.borrow_mut().begin_turn();
     *context.tools.structured.borrow_mut() = None;
     Instant::now()

@@ -67,6 +67,12 @@ pub(crate) fn begins_turns(context: &Context) -> bool {
     context.host.persona.begins_turns(context.host.launch.format.mode)
 }
 
+/// Whether the session goes on for the sake of commands in the background, though the host says nothing more: [`last`] says for how long.
+pub(crate) fn waits(context: &Context) -> bool {
+    let processes = context.persona_session.processes().filter(|_| begins_turns(context));
+    processes.is_some_and(|processes| processes.jobs.any_running() || processes.jobs.any_ended()) && !context.turns.cancel().is_cancelled()
+}
+
 /// The host says nothing more: waits for an end in the background, if there is one to wait for.
 async fn last(context: &Context, processes: &Processes) {
     let cancel = context.turns.cancel();

@@ -1,7 +1,7 @@
 //! Where hooks are asked.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ pub(crate) struct HookState {
     pub runner: Hooks,
     /// What hooks want the model to read behind a call, by its id.
     pub context: RefCell<BTreeMap<String, String>>,
-    /// Conversations that a hook has not let stop; the main one has no id.
-    held_up: RefCell<BTreeSet<String>>,
+    /// How often in a row hooks have not let a conversation stop; the main one has no id.
+    held_up: RefCell<BTreeMap<String, u64>>,
 }
 
 impl HookState {
@@ -35,7 +35,7 @@ impl HookState {
         Self {
             runner,
             context: RefCell::new(BTreeMap::new()),
-            held_up: RefCell::new(BTreeSet::new()),
+            held_up: RefCell::new(BTreeMap::new()),
         }
     }
 }
@@ -59,6 +59,10 @@ pub(crate) enum Before {
     Stop(String),
 }
 
+/// Why a call does not run whose hook cannot be asked any more.
+const GUARD_GONE: &str =
+    "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.";
+
 /// Before a call; whether it is the only one of its reply.
 pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, alone: bool) -> Before {
     let fields = about(call, input);
@@ -73,6 +77,10 @@ pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, c
     let again = context.turns.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
     if again && outcome.unheard {
         return Before::Defer;
+    }
+    // Nobody is left whose say it was.
+    if outcome.unheard {
+        return Before::Deny(GUARD_GONE.to_owned());
     }
     let deferrable = alone && conversation.subagent.is_none() && context.persona.hooks.defers;
     let permission = outcome.permission.filter(|(permission, _)| {
@@ -249,10 +257,22 @@ pub(crate) async fn session_ends(context: &Rc<Context>) {
     run(context, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
 }
 
+/// How often in a row hooks may keep a conversation from its end: 8 times, or as often as the variable says (0 is without end).
+fn most_held_up(variable: Option<&str>) -> u64 {
+    let said = variable.and_then(|name| std::env::var(name).ok()?.trim().parse().ok());
+    said.map_or(8, |most| if most == 0 { u64::MAX } else { most })
+}
+
+/// A turn begins: no hook has held up its end.
+pub(crate) fn turn_begins(context: &Context) {
+    context.hooks.held_up.borrow_mut().remove("");
+}
+
 /// The model wants to stop. Returns why it may not.
 pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversation, text: &str) -> Option<String> {
     let who = conversation.subagent.as_ref().map(|subagent| subagent.id.clone()).unwrap_or_default();
-    let active = context.hooks.held_up.borrow().contains(&who);
+    let before = context.hooks.held_up.borrow().get(&who).copied().unwrap_or_default();
+    let active = before > 0;
     let mut fields = vec![("stop_hook_active", json!(active))];
     let event = match &conversation.subagent {
         None => HookEvent::Stop,
@@ -270,8 +290,21 @@ pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversati
     let why = outcome.block.filter(|_| outcome.stop.is_none());
     let mut held_up = context.hooks.held_up.borrow_mut();
     match why {
+        Some(_) if before >= most_held_up(context.persona.hooks.stop_cap_variable) => {
+            held_up.remove(&who);
+            drop(held_up);
+            let mut text = format!(
+                "Hooks kept the turn from its end {} times in a row; it ends now. A hook that reads `stop_hook_active` as true should let it end.",
+                before + 1
+            );
+            if let Some(variable) = context.persona.hooks.stop_cap_variable {
+                text.push_str(&format!(" {variable} says how often they may (0: without limit)."));
+            }
+            inform(&context.host, "warning", &text, json!({}));
+            None
+        }
         Some(why) => {
-            held_up.insert(who);
+            held_up.insert(who, before + 1);
             Some(format!("Stop hook feedback:\n{why}"))
         }
         None => {

@@ -30,7 +30,8 @@ use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
-use agentglot_adapters::raw::event::{Event, Kind, RoundStart, StopKind, Topic};
+use agentglot_adapters::raw::event::{Event, Kind, RoundEnd, RoundStart, Stop, StopKind, Topic};
+use agentglot_adapters::raw::json::Str;
 
 /// The most bytes of a conversation: above them it is made shorter, or the turn ends.
 const MOST: usize = 256 << 20;
@@ -328,6 +329,18 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
     let mut message = gather.message();
+    if said.is_none() && gather.id().is_some() {
+        // It did not come to a reason to stop.
+        let stop = Stop {
+            kind: StopKind::Other,
+            word: Str::EMPTY,
+        };
+        let end = RoundEnd {
+            stop: Some(stop),
+            ..RoundEnd::PLAIN
+        };
+        context.host.events.say(Kind::RoundEnd(&end), subagent.as_ref(), None);
+    }
     if !matches!(said, Some(Ok(()))) {
         calls::not_run(context, conversation, &gather.calls(), said.is_none());
     }

@@ -58,7 +58,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
         // A command of the agent's own is no turn of the model's.
-        num_turns: (!context.host.persona.codec_counts_turns() || finished.rounds == 0).then_some(Count::derived(finished.rounds)),
+        num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_)))).then_some(Count::derived(finished.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,
@@ -139,6 +139,9 @@ impl Said {
                 ),
                 Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
             ),
+            End::Failed(error) if error.kind == ModelErrorKind::TooLong && context.host.persona.limits_context() => {
+                (OutcomeKind::Limit(Limit::Tokens), context.host.persona.failure(error), None)
+            }
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), context.host.persona.failure(error), None),
             End::Unstructured(tries) => (
                 OutcomeKind::Limit(Limit::Retries),

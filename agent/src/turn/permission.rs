@@ -213,7 +213,11 @@ fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, inp
             let updated = ["updatedInput", "updated_input"]
                 .iter()
                 .find_map(|name| answer.get(name))
-                .filter(|value| value.is_object());
+                .filter(|value| !value.is_null());
+            // Permission for other arguments that are none is no permission for those that were asked about.
+            if updated.is_some_and(|updated| !updated.is_object()) {
+                return unheard(context, tool, access, &Unheard::Invalid, false);
+            }
             let input = updated.unwrap_or(input);
             let now = tool.access(input);
             if updated.is_some()

@@ -62,6 +62,8 @@ pub struct Cli {
     closed: bool,
     /// Prompts whose outcome has not come.
     owed: usize,
+    /// Prompts, as lines, that wait for the outcome of the one before: the program would make them part of its turn.
+    held: VecDeque<Vec<u8>>,
     /// What was said to the program, for as long as it may not know the session that it is to go on with though that is to begin.
     unheard: Option<Vec<u8>>,
     /// The first line has gone out.
@@ -170,6 +172,7 @@ impl Cli {
             cancelled: false,
             closed: false,
             owed: 0,
+            held: VecDeque::new(),
             unheard,
             greeted: false,
             hooks: None,
@@ -277,6 +280,12 @@ impl Backend for Cli {
             _ => 0,
         };
         self.greet(input);
+        if matches!(input.kind, InputKind::Prompt(_)) && self.traits().folds_prompts && !self.folds_prompts() && self.owed > 1 {
+            let mut line = Vec::new();
+            self.voice.input(input, &mut line);
+            self.held.push_back(line);
+            return true;
+        }
         if let InputKind::Request(request) = input.kind
             && request.kind != ControlKind::Initialize
             && self.reach(Control::of_host(request.kind)) != Reach::Passed
@@ -312,9 +321,15 @@ impl Backend for Cli {
         }
     }
 
+    /// Its own host expects that.
+    fn folds_prompts(&self) -> bool {
+        self.traits().folds_prompts && self.host == self.dialect
+    }
+
     fn queued(&self) -> usize {
         let prompts: usize = self.prompts.iter().map(String::len).sum();
-        prompts + self.child.as_ref().map_or(0, Child::queued)
+        let held: usize = self.held.iter().map(Vec::len).sum();
+        prompts + held + self.child.as_ref().map_or(0, Child::queued)
     }
 
     fn close(&mut self) {
@@ -328,7 +343,10 @@ impl Backend for Cli {
         }
         if matches!(event.kind, Kind::Outcome(_)) {
             self.answered = true;
-            self.owed = self.owed.saturating_sub(1);
+            self.owed = if self.folds_prompts() { 0 } else { self.owed.saturating_sub(1) };
+            if let Some(line) = self.held.pop_front() {
+                self.write(&line);
+            }
             if self.closed {
                 self.hang_up();
             }

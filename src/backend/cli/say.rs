@@ -16,11 +16,16 @@ impl Cli {
     pub(super) fn say(&mut self, input: &Input<'_>) -> bool {
         let mut line = Vec::new();
         self.voice.input(input, &mut line);
+        self.write(&line)
+    }
+
+    /// Writes a line to the program. Returns whether there was something to write, and somebody to read it.
+    pub(super) fn write(&mut self, line: &[u8]) -> bool {
         if let Some(unheard) = &mut self.unheard {
-            unheard.extend_from_slice(&line);
+            unheard.extend_from_slice(line);
         }
         match &self.child {
-            Some(child) if !line.is_empty() => child.write(&line).is_ok(),
+            Some(child) if !line.is_empty() => child.write(line).is_ok(),
             _ => false,
         }
     }

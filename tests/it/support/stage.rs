@@ -184,8 +184,11 @@ impl Host {
     }
 
     pub(crate) fn say(&mut self, line: &str) -> &mut Self {
-        let stdin = self.stdin.as_mut().unwrap();
-        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.say_bytes(format!("{line}\n").as_bytes())
+    }
+
+    pub(crate) fn say_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
         self
     }
 

@@ -35,7 +35,7 @@ impl Conduct for Claude {
             ControlKind::Initialize => return done(self.handshake(facts)),
             ControlKind::Interrupt => return done("{\"still_queued\":[]}".to_owned()),
             ControlKind::SetModel => {
-                let model = text(fields, "model").unwrap_or_else(|| facts.model.clone());
+                let model = text(fields, "model").unwrap_or_else(|| facts.first_model.clone());
                 return done(format!("{{\"model\":{}}}", quoted(&model)));
             }
             ControlKind::SetMode => {
@@ -109,6 +109,26 @@ impl Conduct for Claude {
             ),
         };
         Damage::Fatal { stderr, code: 1 }
+    }
+
+    fn takes_any_bytes(&self) -> bool {
+        true
+    }
+
+    /// Recorded: `probe_user_uuid_twice`.
+    fn drops_repeated_prompts(&self) -> bool {
+        true
+    }
+
+    /// A hook that guards a call and is an error forbids nothing (2.1.332). The words are those with which the program itself refuses a call that
+    /// nobody can be asked about.
+    fn unheard(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<&'static str> {
+        const NO: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed."}}"#;
+        let input = fields.iter().find(|field| field.key.is("input"));
+        let event = input.and_then(|field| field.value.get("hook_event_name")?.string());
+        event
+            .filter(|event| request.kind == ControlKind::Hook && event.is("PreToolUse"))
+            .map(|_| NO)
     }
 
     fn answers_nameless(&self) -> bool {

@@ -60,6 +60,7 @@ pub(crate) static PROGRAM: Program = Program {
     patience: None,
     traits: Traits {
         takes_empty: true,
+        folds_prompts: true,
         no_late_bypass: true,
         holds_sessions: true,
         extension: Some("claudeCode"),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::tasks::Tasks;
 use super::tools;
 use crate::ids::line_id;
-use crate::model::ModelError;
+use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
 use crate::persona::host::{Compacted, Ended, HostPersona, SessionFacts, TaskHost, Told, with_status};
 use crate::tools::jobs::Job;
@@ -17,7 +17,14 @@ pub(super) struct ClaudeHost;
 
 impl HostPersona for ClaudeHost {
     fn failure(&self, error: &ModelError) -> String {
-        format!("API Error: {}", with_status(error))
+        match error.kind {
+            ModelErrorKind::TooLong => format!("Prompt is too long · API Error: {}", with_status(error)),
+            _ => format!("API Error: {}", with_status(error)),
+        }
+    }
+
+    fn limits_context(&self) -> bool {
+        true
     }
 
     fn begins_turns(&self, mode: Mode) -> bool {
