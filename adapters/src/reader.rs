@@ -192,9 +192,19 @@ impl Reader {
         let Framing::Begun { head, then, max_line } = &mut self.framing else {
             return;
         };
-        head.extend_from_slice(input);
-        let framing = match (Values::begin(head), *then, *max_line) {
-            (None, ..) => return,
+        // As a rule the first piece tells.
+        let begun = match head.is_empty() {
+            true => Cow::Borrowed(input),
+            false => {
+                head.extend_from_slice(input);
+                Cow::Owned(std::mem::take(head))
+            }
+        };
+        let framing = match (Values::begin(&begun), *then, *max_line) {
+            (None, ..) => {
+                *head = begun.into_owned();
+                return;
+            }
             (Some(true), then, max_line) => Framing::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
@@ -202,9 +212,8 @@ impl Reader {
             },
             (Some(false), then, max_line) => then.framing(max_line),
         };
-        let head = std::mem::take(head);
         self.framing = framing;
-        self.feed(&head, to);
+        self.feed(&begun, to);
     }
 
     /// The same for a piece that is known to be UTF-8.

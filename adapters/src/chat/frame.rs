@@ -20,6 +20,8 @@ pub(crate) struct Frame {
     /// `model`, as a string's body; empty while none is known.
     model: String,
     line: Vec<u8>,
+    /// Where `created` stands in the line.
+    created_at: usize,
     stale: bool,
 }
 
@@ -37,6 +39,7 @@ impl Frame {
             iso: [0; 19],
             model: String::new(),
             line: Vec::with_capacity(USUAL),
+            created_at: 0,
             stale: true,
         }
     }
@@ -146,17 +149,12 @@ impl Frame {
         if self.stale {
             self.stale = false;
             self.line.clear();
-            for part in [
-                "{\"id\":\"",
-                or(&self.id, "chatcmpl-unknown"),
-                "\",\"object\":\"",
-                self.object.name(),
-                "\",\"created\":",
-                or(&self.created, "0"),
-                ",\"model\":\"",
-                or(&self.model, "unknown"),
-                "\",\"choices\":",
-            ] {
+            let id = or(&self.id, "chatcmpl-unknown");
+            for part in ["{\"id\":\"", id, "\",\"object\":\"", self.object.name(), "\",\"created\":"] {
+                self.line.extend_from_slice(part.as_bytes());
+            }
+            self.created_at = self.line.len();
+            for part in [or(&self.created, "0"), ",\"model\":\"", or(&self.model, "unknown"), "\",\"choices\":"] {
                 self.line.extend_from_slice(part.as_bytes());
             }
         }
@@ -173,8 +171,7 @@ impl Frame {
         }
         let from = out.len();
         out.bytes(self.line());
-        let key = b"\"created\":";
-        memchr::memmem::rfind(&out.written()[from..], key).map(|at| from + at + key.len())
+        Some(from + self.created_at)
     }
 
     /// Begins a line, and tells the ledger about what it had to make up.

@@ -43,8 +43,10 @@ impl<'a> Members<'a> {
         let mut list = ArenaVec::with_capacity_in(USUAL, cx.arena);
         let mut opened = None;
         while let Some(key) = object.next(&mut here)? {
-            let may_open = opened.is_none() && here.peek() == Some(b'{');
-            let value = match path.iter().position(|name| may_open && key.is(name)) {
+            let first = here.peek();
+            let may_open = first == Some(b'{') && opened.is_none();
+            let place = if may_open { path.iter().position(|name| key.is(name)) } else { None };
+            let value = match place {
                 Some(place) => {
                     let mut inside = here;
                     let whole = inside.raw_along(|at| Self::read_along(at, &path[place + 1..], cx))?;
@@ -52,7 +54,7 @@ impl<'a> Members<'a> {
                     opened = whole.1.map(|inner| (whole.0, &*cx.arena.alloc(inner)));
                     whole.0
                 }
-                None => here.mostly_string()?,
+                None => here.peeked(first)?,
             };
             list.push((key, Some(value)));
         }

@@ -221,6 +221,10 @@ impl Decoder {
             "error" => {
                 item.need("message")?;
                 let ItemLine { line, .. } = item;
+                // No other dialect has such items.
+                if line.members.len() == 1 {
+                    sink.own();
+                }
                 self.notice(line, word, Topic::Other, Some(raw), sink);
             }
             TODO_LIST => self.list(item, sink)?,

@@ -60,28 +60,22 @@ impl<'a> Time<'a> {
 
 /// `2026-11-21T06:00:19.149Z` (fraction of any length or none, `Z` or an offset) as milliseconds since 1970.
 fn iso_millis(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| -> Option<i64> {
-        let digits = text.as_bytes().get(from..to)?;
-        digits
-            .iter()
-            .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i64::from(digit - b'0')))
-    };
-    let bytes = text.as_bytes();
-    if bytes.len() < 19 || bytes[4] != b'-' || bytes[7] != b'-' || !matches!(bytes[10], b'T' | b' ') || bytes[13] != b':' || bytes[16] != b':' {
+    let head = text.as_bytes().first_chunk::<19>()?;
+    if !matches!(head, [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b' ', _, _, b':', _, _, b':', _, _]) {
         return None;
     }
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let pair = |at: usize| two_digits([head[at], head[at + 1]]);
+    let (year, month, day) = (pair(0)? * 100 + pair(2)?, pair(5)?, pair(8)?);
+    let (hour, minute, second) = (pair(11)?, pair(14)?, pair(17)?);
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     let rest = text.get(19..)?;
-    let fraction = rest
-        .strip_prefix('.')
-        .map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
-    let digits = fraction.bytes().chain(*b"000").take(3);
-    let millis = digits.fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
-    let zone = &rest[if fraction.is_empty() { 0 } else { fraction.len() + 1 }..];
+    let (millis, zone) = match rest.as_bytes() {
+        // As nearly all are written.
+        &[b'.', a, b, c @ b'0'..=b'9', b'Z'] if a.is_ascii_digit() => (two_digits([a, b])? * 10 + i64::from(c - b'0'), ""),
+        _ => fraction(rest),
+    };
     let offset = match zone.as_bytes() {
         b"" | b"Z" => 0,
         [sign @ (b'+' | b'-'), ..] => {
@@ -100,6 +94,21 @@ fn iso_millis(text: &str) -> Option<i64> {
     let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
     let days = y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + day_of_year - 719_468;
     Some((((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + millis)
+}
+
+#[inline]
+fn two_digits([tens, ones]: [u8; 2]) -> Option<i64> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
+}
+
+/// The milliseconds that `rest` begins with, and what stands behind them.
+fn fraction(rest: &str) -> (i64, &str) {
+    let fraction = rest
+        .strip_prefix('.')
+        .map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
+    let digits = fraction.bytes().chain(*b"000").take(3);
+    let millis = digits.fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
+    (millis, &rest[if fraction.is_empty() { 0 } else { fraction.len() + 1 }..])
 }
 
 /// Milliseconds since 1970 as `2026-11-21T06:00:19.149Z`.
@@ -149,6 +158,9 @@ mod tests {
         assert_eq!(iso("2026-11-21T06:00:19.149Z"), Some(1_795_240_819_149));
         assert_eq!(iso("2000-02-29T23:59:59.5+01:30"), Some(951_863_399_500));
         assert_eq!(iso("2026-13-01T00:00:00Z"), None);
+        assert_eq!(iso("2000-02-29 23:59:59.5x9Z"), None);
+        assert_eq!(iso("1970-01-01T00:00:00.1234567Z"), Some(123));
+        assert_eq!(iso("1970-01-01T00:00:00.é"), None);
         assert_eq!(iso("yesterday"), None);
         assert_eq!(Time::Seconds(Raw::trusted("0")).millis(), None);
         assert_eq!(Time::Seconds(Raw::trusted("1739430000")).millis(), Some(1_739_430_000_000));

@@ -10,24 +10,60 @@ use crate::event::{
     Place, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::learn::Learned;
 use crate::tools;
 use crate::trace::Kept;
 
 /// Reads `stream-json` and `json`.
 #[derive(Debug, Default)]
 pub struct Decoder {
+    pub(super) run: Run,
+    /// Where the run has warned, for the ledger.
+    kept: Kept,
+    pub(super) learned: Learned,
+}
+
+/// What is remembered of a run.
+#[derive(Debug, Default)]
+pub(super) struct Run {
     /// The text that comes in pieces.
     open: Option<u32>,
     /// The index of the next block of the round.
     next: u32,
-    /// What the last `error` line of the run said: a failed outcome may say nothing itself.
-    warned: String,
-    /// Where the run says it, for the ledger.
-    kept: Kept,
+    /// What its last `error` line said: a failed outcome may say nothing itself.
+    pub(super) warned: String,
 }
 
 impl Decode for Decoder {
+    #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if cx.trace.is_none()
+            && let Some(used) = self.read_learnt(text, false, cx, sink)
+        {
+            return Ok(used);
+        }
+        self.general(text, cx, sink)
+    }
+
+    #[inline]
+    fn reads_again(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.read_learnt(text, true, cx, sink)
+    }
+
+    fn next_session(&mut self, to: &str) {
+        let mut learned = std::mem::take(&mut self.learned);
+        learned.next_session(to);
+        *self = Self { learned, ..Self::default() };
+    }
+}
+
+impl Decoder {
+    fn general<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {
             return Ok(stray(text, sink));
         }
@@ -52,17 +88,13 @@ impl Decode for Decoder {
         }
         Ok(at.position())
     }
-
-    fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
-    }
 }
 
 /// A line that is an object.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     members: Members<'a>,
-    text: &'a str,
-    cx: Cx<'a>,
+    pub(super) text: &'a str,
+    pub(super) cx: Cx<'a>,
 }
 
 impl<'a> Line<'a> {
@@ -117,20 +149,18 @@ impl<'a> Line<'a> {
     }
 
     /// What is left of it.
-    fn rest(self) -> Fields<'a> {
-        let mut fields = self.fields();
-        self.members.pour(At::Line, knows, &mut fields);
-        fields.into_bump_slice()
+    fn rest(&self) -> Fields<'a> {
+        self.rest_behind(self.fields())
     }
 
     /// The same of what is said within a turn.
-    fn rest_within(self, sink: &dyn Sink<'a>) -> Fields<'a> {
+    fn rest_within(&self, sink: &dyn Sink<'a>) -> Fields<'a> {
         if sink.takes_fields() { self.rest() } else { &[] }
     }
 
     /// The same behind fields that stood in other objects.
-    fn rest_behind(self, mut fields: FieldList<'a>) -> Fields<'a> {
-        self.members.pour(At::Line, knows, &mut fields);
+    fn rest_behind(&self, mut fields: FieldList<'a>) -> Fields<'a> {
+        self.members.copy(At::Line, knows, &mut fields);
         fields.into_bump_slice()
     }
 }
@@ -149,12 +179,15 @@ impl Decoder {
             opens_turn: true,
             ..Session::default()
         });
-        self.begin_run(origin, sink);
-        sink.event(&Event {
-            origin,
-            kind: Kind::Session(session),
-            fields: line.rest(),
-        });
+        self.only(
+            &line,
+            &Event {
+                origin,
+                kind: Kind::Session(session),
+                fields: line.rest(),
+            },
+            sink,
+        );
         Ok(())
     }
 
@@ -168,31 +201,35 @@ impl Decoder {
                 content: Content::Text(content),
                 source: PromptSource::Echo,
             });
-            self.end_text(origin, sink);
-            self.next = 0;
-            sink.event(&Event {
-                origin,
-                kind: Kind::Prompt(prompt),
-                fields: line.rest(),
-            });
+            self.only(
+                &line,
+                &Event {
+                    origin,
+                    kind: Kind::Prompt(prompt),
+                    fields: line.rest(),
+                },
+                sink,
+            );
             return Ok(());
         }
         if line.members.get("delta").and_then(Raw::bool) != Some(true) {
-            let blocks = cx.list(&[Block::Text { text: content, fields: &[] }]);
-            let fields = line.rest_within(sink);
-            self.whole(origin, blocks, fields, &cx, sink);
+            self.whole(&line, origin, Block::Text { text: content, fields: &[] }, sink);
             return Ok(());
         }
         if let Some(delta) = line.members.take("delta", &cx) {
             cx.took(delta.as_str());
         }
-        let index = self.begin_text(origin, sink);
         let piece = Piece::Text(content);
-        sink.event(&Event {
-            origin,
-            kind: Kind::Delta(Delta { index, piece }),
-            fields: line.rest_within(sink),
-        });
+        let kind = Kind::Delta(Delta { index: 0, piece });
+        self.only(
+            &line,
+            &Event {
+                origin,
+                kind,
+                fields: line.rest_within(sink),
+            },
+            sink,
+        );
         Ok(())
     }
 
@@ -210,8 +247,7 @@ impl Decoder {
             fields: &[],
         };
         let origin = line.origin();
-        let fields = line.rest_within(sink);
-        self.whole(origin, cx.list(&[Block::Call(call)]), fields, &cx, sink);
+        self.whole(&line, origin, Block::Call(call), sink);
         Ok(())
     }
 
@@ -251,13 +287,16 @@ impl Decoder {
             fields: &[],
             of: None,
         });
-        self.end_text(origin, sink);
-        self.next = 0;
-        sink.event(&Event {
-            origin,
-            kind: Kind::ToolResult(result),
-            fields: line.rest_behind(fields),
-        });
+        let kind = Kind::ToolResult(result);
+        self.only(
+            &line,
+            &Event {
+                origin,
+                kind,
+                fields: line.rest_behind(fields),
+            },
+            sink,
+        );
         Ok(())
     }
 
@@ -270,7 +309,7 @@ impl Decoder {
             message: Some(message),
             data: None,
         });
-        message.as_escaped().clone_into(&mut self.warned);
+        message.as_escaped().clone_into(&mut self.run.warned);
         sink.event(&Event {
             origin,
             kind: Kind::Notice(notice),
@@ -300,7 +339,7 @@ impl Decoder {
         } else {
             OutcomeKind::Success
         };
-        let warned = || (failed && !self.warned.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.warned)));
+        let warned = || (failed && !self.run.warned.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.run.warned)));
         let outcome = cx.keep(Outcome {
             synthetic,
             error: error.map(|(_, message)| message).or_else(warned),
@@ -314,12 +353,16 @@ impl Decoder {
             trace.watch(said.as_escaped(), &self.kept);
         }
         let mut kept = std::mem::take(&mut self.kept);
-        self.end_run(origin, sink);
-        sink.event(&Event {
-            origin,
-            kind: Kind::Outcome(outcome),
-            fields: line.rest_behind(fields),
-        });
+        let kind = Kind::Outcome(outcome);
+        self.only(
+            &line,
+            &Event {
+                origin,
+                kind,
+                fields: line.rest_behind(fields),
+            },
+            sink,
+        );
         if let Some(trace) = cx.trace {
             trace.told(&mut kept, said.as_escaped(), "the outcome does not say it");
         }
@@ -354,32 +397,59 @@ impl Decoder {
             usage: stats.map(|stats| stats.usage),
             ..Outcome::new(kind)
         });
-        self.begin_run(origin, sink);
-        sink.event(&Event::new(origin, Kind::Session(session)));
+        self.run.tell(&Event::new(origin, Kind::Session(session)), sink);
         if let Some(text) = response.filter(|text| !text.is_empty()) {
-            let index = self.begin_text(origin, sink);
             let piece = Piece::Text(text);
-            sink.event(&Event::new(origin, Kind::Delta(Delta { index, piece })));
+            self.run.tell(&Event::new(origin, Kind::Delta(Delta { index: 0, piece })), sink);
         }
-        self.end_run(origin, sink);
-        sink.event(&Event {
-            origin,
-            kind: Kind::Outcome(outcome),
-            fields: line.rest_behind(fields),
-        });
+        let kind = Kind::Outcome(outcome);
+        self.run.tell(
+            &Event {
+                origin,
+                kind,
+                fields: line.rest_behind(fields),
+            },
+            sink,
+        );
         Ok(())
     }
 
     /// A whole block of a reply.
-    fn whole<'a>(&mut self, origin: Origin<'a>, blocks: &'a [Block<'a>], fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.end_text(origin, sink);
-        self.next = self.next.saturating_add(1);
-        let reply = cx.keep(Reply { blocks, ..Reply::default() });
-        sink.event(&Event {
-            origin,
-            kind: Kind::Reply(reply),
-            fields,
-        });
+    fn whole<'a>(&mut self, line: &Line<'a>, origin: Origin<'a>, block: Block<'a>, sink: &mut dyn Sink<'a>) {
+        let blocks = line.cx.list(&[block]);
+        let kind = Kind::Reply(line.cx.keep(Reply { blocks, ..Reply::default() }));
+        self.only(
+            line,
+            &Event {
+                origin,
+                kind,
+                fields: line.rest_within(sink),
+            },
+            sink,
+        );
+    }
+}
+
+impl Run {
+    /// Tells what a line says, behind the end of what it ends.
+    pub(super) fn tell<'a>(&mut self, event: &Event<'a>, sink: &mut dyn Sink<'a>) {
+        let (origin, mut kind) = (event.origin, event.kind);
+        match &mut kind {
+            Kind::Delta(delta) => delta.index = self.begin_text(origin, sink),
+            // What was open was cut off.
+            Kind::Session(_) => self.end(Origin { session: None, ..origin }, sink),
+            Kind::Outcome(_) => self.end(origin, sink),
+            Kind::Prompt(_) | Kind::ToolResult(_) => {
+                self.end_text(origin, sink);
+                self.next = 0;
+            }
+            Kind::Reply(_) => {
+                self.end_text(origin, sink);
+                self.next = self.next.saturating_add(1);
+            }
+            _ => {}
+        }
+        sink.event(&Event { kind, ..*event });
     }
 
     /// A piece of text comes: the block that it is a piece of.
@@ -402,13 +472,7 @@ impl Decoder {
         }
     }
 
-    /// What was open was cut off.
-    fn begin_run<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
-        let origin = Origin { session: None, ..origin };
-        self.end_run(origin, sink);
-    }
-
-    fn end_run<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+    fn end<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
         self.end_text(origin, sink);
         self.next = 0;
         self.warned.clear();

@@ -89,7 +89,7 @@ impl Encoder {
         out.lit("{\"type\":\"");
         out.lit(kind);
         out.lit("\",\"timestamp\":\"");
-        match time.map(|time| (time, time.millis())) {
+        match time.map(|time| (time, if let Time::Iso(_) = time { None } else { time.millis() })) {
             Some((Time::Iso(text), _)) => out.body(text),
             Some((time, Some(millis))) => {
                 out.used(time.source());

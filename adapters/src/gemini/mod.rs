@@ -10,6 +10,7 @@ mod document;
 mod encode;
 mod ends;
 pub(crate) mod fields;
+mod learnt;
 mod lines;
 mod program;
 pub(crate) mod recognise;

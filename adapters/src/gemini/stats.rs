@@ -15,7 +15,7 @@ pub(super) struct Stats<'a> {
 }
 
 /// Tokens by the names of a form: all of them, those sent, those written, those from the cache.
-const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
+pub(super) const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
 const DOCUMENT: [&str; 4] = ["total", "prompt", "candidates", "cached"];
 
 impl<'a> Stats<'a> {

@@ -191,6 +191,12 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(crate) fn mostly_string(&mut self) -> Result<Raw<'a>, Error> {
         let first = self.peek();
+        self.peeked(first)
+    }
+
+    /// [`Self::mostly_string`] at the value's first byte, which has been looked at.
+    #[inline(always)]
+    pub(crate) fn peeked(&mut self, first: Option<u8>) -> Result<Raw<'a>, Error> {
         let begin = self.at;
         if first == Some(b'"') {
             self.at += 1;

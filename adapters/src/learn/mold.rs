@@ -3,14 +3,14 @@
 use std::cell::Cell;
 
 use super::parts::{FieldMold, UsageMold, fields_at, fields_of, str_at};
-use super::reply::{ReplyMold, ResultMold};
+use super::reply::{ContentMold, ReplyMold, ResultMold};
 use super::shape::{Drawing, Hole, Match, Spot};
 use super::turn::{OutcomeMold, SessionMold};
 use super::{Aside, Rules};
 use crate::codec::Cx;
 use crate::event::{
-    Agent, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Notice, Origin, Piece, Response, RoundEnd, RoundStart, RoundStop, Sink, Stop, Time,
-    Topic,
+    Agent, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Notice, Origin, Piece, Prompt, PromptSource, Response, RoundEnd, RoundStart,
+    RoundStop, Sink, Stop, Time, Topic,
 };
 use crate::json::{Raw, Shape, Str};
 
@@ -21,7 +21,7 @@ pub(super) struct Mold {
     fields: Box<[FieldMold]>,
     kind: KindMold,
     beside: Box<[Spot]>,
-    /// Whether it is about a turn or the session as a whole: whoever passes over the fields within a turn looks at these.
+    /// Whether it is a prompt, or about a turn or the session as a whole: whoever passes over the fields within a turn looks at these.
     aside: bool,
     /// Whether such lines say nothing but their event, and nothing about where they belong but for their session and their own id.
     plain: bool,
@@ -63,6 +63,10 @@ enum KindMold {
     RoundEnd,
     Reply(Box<ReplyMold>),
     Result(Box<ResultMold>),
+    Prompt {
+        content: ContentMold,
+        source: PromptSource,
+    },
     Session(Box<SessionMold>),
     Outcome(Box<OutcomeMold>),
     Notice {
@@ -188,7 +192,7 @@ impl Pick<'_, '_> {
 
 impl Mold {
     /// How many classes of lines there are, each with shapes of its own.
-    pub(super) const CLASSES: usize = 19;
+    pub(super) const CLASSES: usize = 20;
     /// The class of answers on the control channel.
     pub(super) const ANSWERS: usize = 18;
 
@@ -211,7 +215,10 @@ impl Mold {
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
             beside: aside.beside.iter().map(|value| pick.open(*value)).collect::<Option<_>>()?,
-            aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_) | Kind::Response(_)),
+            aside: matches!(
+                event.kind,
+                Kind::Prompt(_) | Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_) | Kind::Response(_)
+            ),
         })
     }
 
@@ -243,6 +250,7 @@ impl Mold {
             Kind::Session(_) => 16,
             Kind::Outcome(_) => 17,
             Kind::Response(_) => Self::ANSWERS,
+            Kind::Prompt(_) => 19,
             _ => return None,
         })
     }
@@ -333,6 +341,10 @@ impl Mold {
                 KindMold::RoundEnd => Kind::RoundEnd(&RoundEnd::PLAIN),
                 KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, sink.takes_usage(), cx)?),
                 KindMold::Result(result) => Kind::ToolResult(result.at(found, rules, cx)),
+                KindMold::Prompt { content, source } => Kind::Prompt(cx.arena.alloc(Prompt {
+                    content: content.at(found, rules, cx),
+                    source: *source,
+                })),
                 KindMold::Session(session) => Kind::Session(session.at(found, cx)),
                 KindMold::Outcome(outcome) => Kind::Outcome(outcome.at(found, cx)?),
                 KindMold::Notice { name, topic, message, data } => Kind::Notice(cx.arena.alloc(Notice {
@@ -481,6 +493,10 @@ impl KindMold {
             }) => Self::RoundEnd,
             Kind::Reply(reply) => Self::Reply(Box::new(ReplyMold::of(reply, pick)?)),
             Kind::ToolResult(result) => Self::Result(Box::new(ResultMold::of(result, aside.meta, pick)?)),
+            Kind::Prompt(prompt) => Self::Prompt {
+                content: ContentMold::of(prompt.content, pick)?,
+                source: prompt.source,
+            },
             Kind::Session(session) => Self::Session(Box::new(SessionMold::of(session, pick)?)),
             Kind::Outcome(outcome) => Self::Outcome(Box::new(OutcomeMold::of(outcome, pick)?)),
             Kind::Notice(notice) => Self::Notice {

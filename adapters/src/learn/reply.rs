@@ -33,8 +33,9 @@ pub(super) struct ResultMold {
     fields: Box<[FieldMold]>,
 }
 
+/// What a result or a prompt says.
 #[derive(Debug)]
-enum ContentMold {
+pub(super) enum ContentMold {
     Text(Spot),
     Blocks(BlocksMold),
 }
@@ -67,6 +68,22 @@ impl ReplyMold {
     }
 }
 
+impl ContentMold {
+    pub(super) fn of(content: Content<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
+        Some(match content {
+            Content::Text(text) => Self::Text(pick.text(text)?),
+            Content::Blocks(blocks) => Self::Blocks(BlocksMold::of(blocks, pick)?),
+        })
+    }
+
+    pub(super) fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> Content<'a> {
+        match self {
+            Self::Text(at) => Content::Text(Str::trusted(found.part(*at))),
+            Self::Blocks(blocks) => Content::Blocks(blocks.at(found, rules, cx)),
+        }
+    }
+}
+
 impl ResultMold {
     pub(super) fn of(result: &ToolResult<'_>, meta: Option<Raw<'_>>, pick: &mut Pick<'_, '_>) -> Option<Self> {
         if result.of.is_some() {
@@ -75,10 +92,7 @@ impl ResultMold {
         Some(Self {
             call: pick.text(result.call)?,
             name: pick.may(result.name, Some(Hole::Text))?,
-            content: match result.content {
-                Content::Text(text) => ContentMold::Text(pick.text(text)?),
-                Content::Blocks(blocks) => ContentMold::Blocks(BlocksMold::of(blocks, pick)?),
-            },
+            content: ContentMold::of(result.content, pick)?,
             status: result.status,
             is_error: result.is_error,
             detail: match result.detail {
@@ -106,10 +120,7 @@ impl ResultMold {
             call: text(self.call),
             name: self.name.map(text),
             status: self.status,
-            content: match &self.content {
-                ContentMold::Text(at) => Content::Text(text(*at)),
-                ContentMold::Blocks(blocks) => Content::Blocks(blocks.at(found, rules, cx)),
-            },
+            content: self.content.at(found, rules, cx),
             is_error: self.is_error,
             detail: self.detail.map(|(shape, at)| Detail { shape, raw: raw(at) }),
             fields: fields_at(&self.fields, found, cx),

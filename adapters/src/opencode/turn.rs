@@ -126,6 +126,7 @@ impl Encoder {
     /// The time of the event, or the last one that is known.
     fn time_of(&self, origin: Origin<'_>, pointer: &'static str, out: &mut Out) {
         match origin.time {
+            _ if !out.traced() => {}
             Some(time) if time.millis().is_some() => out.used(time.source()),
             _ => out.invented(pointer, "the source does not say when"),
         }

@@ -119,7 +119,7 @@ impl Encoder {
         }
         match (origin.time, self.now) {
             (Some(time), _) => {
-                if time.millis().is_some() {
+                if out.traced() && time.millis().is_some() {
                     out.beside(time.source());
                 }
                 self.frame.set_time(time);
