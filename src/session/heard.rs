@@ -171,7 +171,7 @@ impl Session {
     fn hear_outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, folds: bool, now: Instant) {
         // A run that is refused ends before it begins; any other outcome belongs to a turn.
         let refused = outcome.is_error && !self.introduced && self.ended.outcome.is_none();
-        if self.turn.is_none() && !refused && !folds {
+        if self.turn.is_none() && !refused {
             self.oddities.extra_outcomes += 1;
             return;
         }

@@ -9,7 +9,7 @@ use crate::support::claude::{BASH, bash, called, closed, hello, serve};
 use crate::support::model::Answer;
 use crate::support::play::Play;
 use crate::support::stage::{CLAUDE, INIT, Stage, request, result, text, user};
-use crate::support::turns::typed;
+use crate::support::turns::{stage, typed};
 use crate::support::within;
 
 fn say(line: &str) -> String {
@@ -51,15 +51,16 @@ fn a_guard_that_is_gone_lets_nothing_run() {
 fn a_guard_that_is_gone_is_a_denial_to_the_program_too() {
     within(60, async {
         let asks = r#"{"type":"control_request","request_id":"h1","request":{"subtype":"hook_callback","callback_id":"guard","input":{"hook_event_name":"PreToolUse","tool_name":"Bash"},"tool_use_id":"t"}}"#;
-        let stage = Stage::new(&[
+        let script = [
             "read",
             &say(INIT),
             &say(asks),
-            "read",
+            "answered 20000",
             &say(&text("one")),
             &say(&result("one")),
             "read all",
-        ]);
+        ];
+        let stage = stage(&[script.map(str::to_owned).to_vec()]);
         let mut host = stage.host("claude", "claude", &[], CLAUDE);
         host.say(&user("go"));
         host.until("control_request");
