@@ -106,7 +106,10 @@ impl Step {
             out.bytes(thought);
             out.lit("\"");
         }
-        for (before, list, behind) in [(",\"tool_calls\":[", &self.calls, "]"), (",\"observation\":{\"results\":[", &self.results, "]}")] {
+        for (before, list, behind) in [
+            (",\"tool_calls\":[", &self.calls, "]"),
+            (",\"observation\":{\"results\":[", &self.results, "]}"),
+        ] {
             if !list.is_empty() {
                 out.lit(before);
                 out.commas(list);

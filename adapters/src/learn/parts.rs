@@ -190,7 +190,9 @@ impl UsageMold {
             Some(raw) => match pick.rules.counts {
                 Some(read) => {
                     let is_open = |key: Str<'_>, value: Raw<'_>| {
-                        matches!(value.shape(), Some(Shape::Object | Shape::Array | Shape::Number)) && !key.has_escapes() && !read.contains(&key.as_escaped())
+                        matches!(value.shape(), Some(Shape::Object | Shape::Array | Shape::Number))
+                            && !key.has_escapes()
+                            && !read.contains(&key.as_escaped())
                     };
                     for (_, value) in raw.members().filter(|&(key, value)| is_open(key, value)) {
                         pick.open(value)?;

@@ -58,7 +58,8 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
         // A command of the agent's own is no turn of the model's.
-        num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_)))).then_some(Count::derived(finished.rounds)),
+        num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
+            .then_some(Count::derived(finished.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,

@@ -138,7 +138,10 @@ fn what_follows_an_error_is_of_the_turn_that_failed() {
     let log = log();
     let lines: Vec<&str> = log.split_inclusive('\n').collect();
     let begun = lines.iter().position(|line| line.contains("\"text\":\"Done.\"")).expect("the log has it");
-    let error = event("session.error", r#"{"sessionID":"ses_a","error":{"name":"UnknownError","data":{"message":"no"}}}"#);
+    let error = event(
+        "session.error",
+        r#"{"sessionID":"ses_a","error":{"name":"UnknownError","data":{"message":"no"}}}"#,
+    );
     let idle = event("session.idle", r#"{"sessionID":"ses_a"}"#);
     let failed = [lines[..begun].concat(), error, idle.clone(), lines[begun].to_owned(), idle].concat();
     for log in [failed.as_str(), failed.trim_end().rsplit_once('\n').expect("lines").0] {
