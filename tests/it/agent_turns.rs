@@ -8,7 +8,7 @@ use super::agent::{FREE, until};
 use crate::support::claude::{BASH, bash, called, closed, hello, serve};
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
-use crate::support::stage::{Host, request, user};
+use crate::support::stage::{CLAUDE, Host, request, user};
 
 /// A decision of a hook before a call.
 fn decides(word: &str) -> Value {
@@ -379,4 +379,21 @@ fn what_stands_before_a_call_is_told_while_its_arguments_are_on_their_way() {
         assert_eq!(told.count(), 1, "{partial:?}: {end:#?}");
         assert!(!play.path("late").exists());
     }
+}
+
+#[test]
+fn the_model_reads_that_a_turn_was_stopped() {
+    let play = Play::new(|asked, _| match asked.last().contains("again") {
+        true if asked.all().contains("[Request interrupted by user]") => Answer::text("I was stopped."),
+        true => Answer::text("I was not."),
+        false => Answer::steps(vec![Step::Text("I begin".into()), Step::Pause(30_000)]),
+    });
+    let mut host = play.host("claude", &[CLAUDE, &["--include-partial-messages"]].concat());
+    host.say(&user("go"));
+    host.until("stream_event");
+    host.say(&request("stop", r#"{"subtype":"interrupt"}"#));
+    host.until("result");
+    host.say(&user("again"));
+    assert_eq!(host.until("result")["result"], "I was stopped.");
+    closed(host);
 }

@@ -207,7 +207,7 @@ async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked:
     } else {
         End::Done(if silent { String::new() } else { text }, None)
     };
-    outcome::tell(context, &Finished { end, rounds: 0 }, begun, Vec::new());
+    outcome::tell(context, &Finished::of(end, 0), begun, Vec::new());
     None
 }
 
@@ -219,15 +219,7 @@ async fn request(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPro
     if let Err(refused) = taken_up {
         let why = format!("{}: {}", (context.persona.commands.codes)(refused.fault), refused.why);
         introduce::introduce_now(context);
-        outcome::tell(
-            context,
-            &Finished {
-                end: End::Refusing(why),
-                rounds: 0,
-            },
-            begun,
-            Vec::new(),
-        );
+        outcome::tell(context, &Finished::of(End::Refusing(why), 0), begun, Vec::new());
         return None;
     }
     introduce::introduce_now(context);

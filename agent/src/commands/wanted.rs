@@ -73,11 +73,8 @@ pub(crate) async fn run(requested: RequestedCall, context: &Rc<Context>, convers
         conversation.add_user(done.results);
     }
     match done.end {
-        Some(end) => Finished { end, rounds: 0 },
-        None if requested.of_client => Finished {
-            end: End::Done(text, None),
-            rounds: 0,
-        },
+        Some(end) => Finished::of(end, 0),
+        None if requested.of_client => Finished::of(End::Done(text, None), 0),
         None => turn::rounds(context, conversation).await,
     }
 }

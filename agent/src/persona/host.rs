@@ -125,6 +125,15 @@ pub struct CallShown<'a> {
     pub text: Option<&'a str>,
 }
 
+/// What is said of a turn that the user has stopped, perhaps while tools ran.
+pub const fn interrupted(in_tools: bool) -> &'static str {
+    if in_tools {
+        "[Request interrupted by user for tool use]"
+    } else {
+        "[Request interrupted by user]"
+    }
+}
+
 /// What hosts of a vendor's are told.
 pub trait HostPersona: fmt::Debug + Sync {
     /// What stands for a reply that failed, in the words that hosts look for.
@@ -263,8 +272,9 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
-    /// What the conversation keeps of a turn that the host has stopped.
-    fn cancelled_note(&self) -> Option<&'static str> {
+    /// What the conversation keeps of a turn that the host has stopped, perhaps while tools ran.
+    fn cancelled_note(&self, in_tools: bool) -> Option<&'static str> {
+        let _ = in_tools;
         None
     }
 

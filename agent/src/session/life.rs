@@ -63,10 +63,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         });
         turn::hooks::inform(&context.host, "warning", &text, about);
         *context.conversation.borrow_mut() = conversation;
-        let finished = turn::Finished {
-            end: turn::End::Done(text, None),
-            rounds: 0,
-        };
+        let finished = turn::Finished::of(turn::End::Done(text, None), 0);
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
         return outcome::tell(context, &finished, begun, echoed);
     }
@@ -103,16 +100,13 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         Some(wanted) => traced(context, &turn, crate::commands::wanted::run(wanted, context, &mut conversation)).await,
         None => traced(context, &turn, turn::rounds(context, &mut conversation)).await,
     };
-    if let Some(note) = context
-        .host
-        .persona
-        .cancelled_note()
-        .filter(|_| matches!(finished.end, turn::End::Interrupted(_)))
+    if let turn::End::Interrupted(in_tools) = finished.end
+        && let Some(note) = context.host.persona.cancelled_note(in_tools)
     {
         let note = [Part::Text(note.to_owned())];
         conversation.add_user(note.clone());
         let mode = context.policy.borrow().mode_name();
-        crate::conversation::transcript::prompt(&conversation, mode, &note, &line_id(), &turn, None);
+        crate::conversation::transcript::prompt(&conversation, mode, &note, &finished.note, &turn, None);
     }
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     finish(context, conversation, &finished, begun, echoed).await;

@@ -11,6 +11,7 @@ use crate::conversation::Conversation;
 use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
+use crate::persona::host::interrupted;
 use crate::telemetry::{self, Span};
 use crate::tools::text::beginning;
 use crate::tools::{Access, Cx, Given, Progress, Tool, World};
@@ -179,7 +180,7 @@ struct Ran {
 }
 
 /// What the model reads of a call that was stopped.
-const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+const INTERRUPTED: &str = interrupted(true);
 
 /// What it reads of a call whose reply is none.
 const CUT: &str = "This call did not run: the reply that it stands in was cut off or refused.";

@@ -74,6 +74,8 @@ pub(crate) struct Finished {
     pub end: End,
     /// Rounds.
     pub rounds: u64,
+    /// The id of the line that says that it was stopped, if it was.
+    pub note: String,
 }
 
 /// Runs rounds until the model stops.
@@ -198,8 +200,12 @@ pub(crate) async fn go_on(context: &Rc<Context>, conversation: &mut Conversation
 }
 
 impl Finished {
-    const fn of(end: End, rounds: u64) -> Self {
-        Self { end, rounds }
+    pub(crate) fn of(end: End, rounds: u64) -> Self {
+        Self {
+            end,
+            rounds,
+            note: line_id(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::host::event_writer::{body, line_id};
 use crate::model::message::Part;
 use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
-use crate::persona::host::{Ended, Reached};
+use crate::persona::host::{Ended, Reached, interrupted};
 use crate::turn::context::Context;
 use crate::turn::{End, Finished};
 use agentglot_adapters::raw::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
@@ -26,15 +26,8 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     if let End::Interrupted(in_tools) = finished.end
         && !tell_cancelled(context)
     {
-        let text = if in_tools {
-            "[Request interrupted by user for tool use]"
-        } else {
-            "[Request interrupted by user]"
-        };
-        context
-            .host
-            .events
-            .prompt(&[Part::Text(text.to_owned())], PromptSource::Agent, None, &line_id());
+        let text = Part::Text(interrupted(in_tools).to_owned());
+        context.host.events.prompt(&[text], PromptSource::Agent, None, &finished.note);
     }
     let spent = context.model.usage.borrow();
     let tokens = spent.turn;

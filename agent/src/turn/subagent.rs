@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::conversation::Conversation;
 use crate::host::event_writer::{RunningSubagent, line_id};
 use crate::model::message::{Call, Message, Part};
+use crate::persona::host::interrupted;
 use crate::persona::{GENERAL, SubagentTool};
 use crate::settings::subagent::SubagentKind;
 use crate::tools::{Cx, Given, Spec, Tool};
@@ -222,7 +223,7 @@ async fn work(context: &Rc<Context>, mut conversation: Conversation, task: &Rc<T
         End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
         End::Rounds(limit) => (How::Failed, format!("The agent reached its limit of {limit} rounds.")),
         End::Budget(limit) => (How::Failed, format!("The agent stopped: the budget of {limit} dollars is spent.")),
-        End::Interrupted(_) => (How::Stopped, "[Request interrupted by user for tool use]".to_owned()),
+        End::Interrupted(_) => (How::Stopped, interrupted(true).to_owned()),
         End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => (How::Failed, why),
         End::Failed(error) => (How::Failed, format!("The agent failed: {}", error.message)),
         End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => (How::Failed, "The agent gave no answer.".to_owned()),

@@ -9,7 +9,7 @@ use super::tools;
 use crate::ids::line_id;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
-use crate::persona::host::{Compacted, Ended, HostPersona, SessionFacts, TaskHost, Told, with_status};
+use crate::persona::host::{Compacted, Ended, HostPersona, SessionFacts, TaskHost, Told, interrupted, with_status};
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
@@ -21,6 +21,10 @@ impl HostPersona for ClaudeHost {
             ModelErrorKind::TooLong => format!("Prompt is too long · API Error: {}", with_status(error)),
             _ => format!("API Error: {}", with_status(error)),
         }
+    }
+
+    fn cancelled_note(&self, in_tools: bool) -> Option<&'static str> {
+        Some(interrupted(in_tools))
     }
 
     fn limits_context(&self) -> bool {

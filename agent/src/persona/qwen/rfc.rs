@@ -97,7 +97,7 @@ impl HostPersona for RfcHost {
         ))
     }
 
-    fn cancelled_note(&self) -> Option<&'static str> {
+    fn cancelled_note(&self, _: bool) -> Option<&'static str> {
         Some("Request cancelled.")
     }
 
