@@ -82,8 +82,13 @@ pub fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
     }
     members(log, lines, &mut all);
     all.retain(|broken| match told_by {
-        // Behind an error another one is a notice there, and who listens late hears nothing of how a session began.
-        Dialect::Opencode => !matches!(broken.rule, Rule::SecondOutcome | Rule::MissingInit),
+        // Behind an error another one is a notice there, and what was open ends when the server has been idle once; who listens late hears nothing
+        // of how a session began.
+        Dialect::Opencode => match broken.rule {
+            Rule::SecondOutcome | Rule::MissingInit => false,
+            Rule::LineAfterOutcome => !broken.lines.iter().any(|line| line.contains("\"session.error\"")),
+            _ => true,
+        },
         // Where no step says it, a round begins with what is said.
         Dialect::AgUi => broken.rule != Rule::MessageNotStarted,
         // Each update may come again, and a session that is loaded says what was said before, without its ends.
