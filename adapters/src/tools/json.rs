@@ -141,8 +141,7 @@ impl<'a> Json<'a> {
     /// It is another value.
     fn differ(&mut self) {
         if let Some((like, at)) = self.like.take() {
-            // What it becomes is about as long.
-            self.text.reserve(room(like.as_str().len()));
+            self.text.reserve(room(at));
             self.text.push_str(&like.as_str()[..at]);
         }
     }
