@@ -62,12 +62,14 @@ impl Listener {
 
     /// Takes what came, in pieces of any size, and tells `hear` what each whole line means.
     pub fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.feed(bytes, &mut Ear(hear, self.agent, self.lenient));
+        let (agent, lenient) = (self.agent, self.lenient);
+        self.reader.feed(bytes, &mut Ear { hear, agent, lenient });
     }
 
     /// Nothing more comes: a last line without a line feed is read as it stands, and what the decoder held is told.
     pub fn finish(&mut self, hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.reader.finish(&mut Ear(hear, self.agent, self.lenient));
+        let (agent, lenient) = (self.agent, self.lenient);
+        self.reader.finish(&mut Ear { hear, agent, lenient });
     }
 
     /// How many lines were read.
@@ -76,16 +78,20 @@ impl Listener {
     }
 }
 
-/// Who hears, and whether that is what an agent says.
-struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>), bool, bool);
+/// Who hears; `agent` and `lenient` are the listener's.
+struct Ear<'f> {
+    hear: &'f mut dyn FnMut(Heard<'_, '_>),
+    agent: bool,
+    lenient: bool,
+}
 
 impl<'a> Sink<'a> for Ear<'_> {
     fn event(&mut self, event: &Event<'a>) {
-        (self.0)(Heard::Event(event));
+        (self.hear)(Heard::Event(event));
     }
 
     fn input(&mut self, input: &Input<'a>) {
-        (self.0)(Heard::Input(input));
+        (self.hear)(Heard::Input(input));
     }
 
     /// A live conversation is about one session: what is said of another one is nobody's here.
@@ -100,15 +106,15 @@ impl Consumer for Ear<'_> {
     }
 
     fn takes_any_bytes(&self) -> bool {
-        self.2
+        self.lenient
     }
 
     fn keeps_starts(&self) -> bool {
-        self.1
+        self.agent
     }
 
     fn damaged(&mut self, damaged: &Damaged<'_>) {
-        (self.0)(Heard::Damaged {
+        (self.hear)(Heard::Damaged {
             line: damaged.line,
             byte: damaged.byte,
             bytes: damaged.bytes,

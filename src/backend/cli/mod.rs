@@ -280,7 +280,7 @@ impl Backend for Cli {
             _ => 0,
         };
         self.greet(input);
-        if matches!(input.kind, InputKind::Prompt(_)) && self.traits().folds_prompts && !self.folds_prompts() && self.owed > 1 {
+        if matches!(input.kind, InputKind::Prompt(_)) && self.traits().folds_prompts && self.host != self.dialect && self.owed > 1 {
             let mut line = Vec::new();
             self.voice.input(input, &mut line);
             self.held.push_back(line);
