@@ -216,7 +216,7 @@ impl Source {
                 let file = File::open(&path)?;
                 let about = file.metadata()?;
                 if about.is_dir() {
-                    return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder"));
+                    return Err(ErrorKind::IsADirectory.into());
                 }
                 // A place of its own in the file: the other one is where the log is read from its beginning.
                 let shared = if about.is_file() {

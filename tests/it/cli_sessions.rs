@@ -572,7 +572,7 @@ fn what_cannot_be_copied_is_told_and_nothing_is_written() {
     let good = golden("claude/transcript_read.jsonl");
     let long = format!("/{}", "x".repeat(300));
     for (what, to, code, why) in [
-        (arg(&home.scratch.path("work")), "claude", 3, "it is a folder"),
+        (arg(&home.scratch.path("work")), "claude", 3, "is a directory"),
         ("/dev/null", "claude", 2, "no plain file"),
         (arg(&empty), "claude", 2, "no conversation"),
         (arg(&only), "claude", 2, "prompt"),
