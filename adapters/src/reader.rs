@@ -57,7 +57,7 @@ pub(crate) trait Consumer {
 
     /// Whether it wants to know how a line begins that is over the length limit.
     fn keeps_starts(&self) -> bool {
-        self.takes_any_bytes()
+        false
     }
 
     /// Whether what is no UTF-8 is read with other characters in place of the bytes that are none.

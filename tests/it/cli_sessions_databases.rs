@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli_sessions::{Home, said};
+use crate::cli_sessions::Home;
+use crate::cli_sessions_copied::said;
 use crate::common::{Scratch, arg, golden};
 
 /// A database as OpenCode 1.18 keeps it: a session, and that of its subagent. It stays open, as that of a program which runs.

@@ -44,6 +44,7 @@ mod cli_live;
 mod cli_output;
 #[cfg(unix)]
 mod cli_sessions;
+mod cli_sessions_copied;
 #[cfg(unix)]
 mod cli_sessions_databases;
 mod cli_subagents;

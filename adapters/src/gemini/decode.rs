@@ -179,15 +179,7 @@ impl Decoder {
             opens_turn: true,
             ..Session::default()
         });
-        self.only(
-            &line,
-            &Event {
-                origin,
-                kind: Kind::Session(session),
-                fields: line.rest(),
-            },
-            sink,
-        );
+        self.only(&line, origin, Kind::Session(session), line.rest(), sink);
         Ok(())
     }
 
@@ -201,15 +193,7 @@ impl Decoder {
                 content: Content::Text(content),
                 source: PromptSource::Echo,
             });
-            self.only(
-                &line,
-                &Event {
-                    origin,
-                    kind: Kind::Prompt(prompt),
-                    fields: line.rest(),
-                },
-                sink,
-            );
+            self.only(&line, origin, Kind::Prompt(prompt), line.rest(), sink);
             return Ok(());
         }
         if line.members.get("delta").and_then(Raw::bool) != Some(true) {
@@ -221,15 +205,7 @@ impl Decoder {
         }
         let piece = Piece::Text(content);
         let kind = Kind::Delta(Delta { index: 0, piece });
-        self.only(
-            &line,
-            &Event {
-                origin,
-                kind,
-                fields: line.rest_within(sink),
-            },
-            sink,
-        );
+        self.only(&line, origin, kind, line.rest_within(sink), sink);
         Ok(())
     }
 
@@ -288,15 +264,7 @@ impl Decoder {
             of: None,
         });
         let kind = Kind::ToolResult(result);
-        self.only(
-            &line,
-            &Event {
-                origin,
-                kind,
-                fields: line.rest_behind(fields),
-            },
-            sink,
-        );
+        self.only(&line, origin, kind, line.rest_behind(fields), sink);
         Ok(())
     }
 
@@ -354,15 +322,7 @@ impl Decoder {
         }
         let mut kept = std::mem::take(&mut self.kept);
         let kind = Kind::Outcome(outcome);
-        self.only(
-            &line,
-            &Event {
-                origin,
-                kind,
-                fields: line.rest_behind(fields),
-            },
-            sink,
-        );
+        self.only(&line, origin, kind, line.rest_behind(fields), sink);
         if let Some(trace) = cx.trace {
             trace.told(&mut kept, said.as_escaped(), "the outcome does not say it");
         }
@@ -418,15 +378,7 @@ impl Decoder {
     fn whole<'a>(&mut self, line: &Line<'a>, origin: Origin<'a>, block: Block<'a>, sink: &mut dyn Sink<'a>) {
         let blocks = line.cx.list(&[block]);
         let kind = Kind::Reply(line.cx.keep(Reply { blocks, ..Reply::default() }));
-        self.only(
-            line,
-            &Event {
-                origin,
-                kind,
-                fields: line.rest_within(sink),
-            },
-            sink,
-        );
+        self.only(line, origin, kind, line.rest_within(sink), sink);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::NO_TIME;
 use super::decode::{Decoder, Line, Run};
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Event, Kind, OutcomeKind, Session, Sink, Time};
+use crate::event::{Block, Event, Fields, Kind, Origin, OutcomeKind, Session, Sink, Time};
 use crate::learn::{Aside, Rules};
 
 /// What follows from the values of a line. Which block a piece belongs to the decoder knows.
@@ -34,11 +34,12 @@ impl Decoder {
     }
 
     /// Tells an event, of which its line says nothing else, and remembers how the line is spelled.
-    pub(super) fn only<'a>(&mut self, line: &Line<'a>, event: &Event<'a>, sink: &mut dyn Sink<'a>) {
+    pub(super) fn only<'a>(&mut self, line: &Line<'a>, origin: Origin<'a>, kind: Kind<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
+        let event = Event { origin, kind, fields };
         if line.cx.trace.is_none() {
-            self.learned.learn(line.text, &RULES, event, Aside::default());
+            self.learned.learn(line.text, &RULES, &event, Aside::default());
         }
-        self.run.tell(event, sink);
+        self.run.tell(&event, sink);
     }
 }
 

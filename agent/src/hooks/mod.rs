@@ -370,11 +370,6 @@ impl Hooks {
                         self.form.name(event),
                         patience.as_millis()
                     )),
-                    Err(_) => output::Said::Failed(format!(
-                        "{}: Hook callback {id} failed: no answer within {} s. It was treated as empty.",
-                        self.form.name(event),
-                        patience.as_secs_f64()
-                    )),
                     answer => {
                         tracing::warn!(
                             hook = id,
@@ -382,9 +377,12 @@ impl Hooks {
                             answered = answer.is_ok(),
                             "a hook callback failed"
                         );
+                        let why = match answer {
+                            Ok(_) => "the SDK host replied with an error or an invalid answer. Its answer",
+                            Err(_) => "it did not answer in time. That",
+                        };
                         output::Said::Failed(format!(
-                            "{}: Hook callback {id} failed: the SDK host replied with an error or an invalid answer. Its answer was treated as \
-                             empty.",
+                            "{}: Hook callback {id} failed: {why} was treated as empty.",
                             self.form.name(event)
                         ))
                     }
