@@ -92,10 +92,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
         name: "standard input".to_owned(),
         error,
     })?;
-    let mut stdout = live::Output::stdout().map_err(|error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    })?;
+    let mut stdout = live::Output::stdout().map_err(Failure::of_stdout)?;
     let program = inside();
     let (came, mut comes) = mpsc::channel(PIECES);
     let (found, mut finds) = mpsc::unbounded_channel();

@@ -73,6 +73,12 @@ impl Failure {
         }
     }
 
+    /// Why standard output could not be written.
+    pub fn of_stdout(error: std::io::Error) -> Self {
+        let name = "standard output".to_owned();
+        Self::Write { name, error }
+    }
+
     /// The same where nothing takes a dialect: it says what can be done instead.
     #[must_use]
     pub fn without_from(self) -> Self {

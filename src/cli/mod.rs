@@ -15,6 +15,8 @@ mod tables;
 pub mod views;
 mod when;
 
+use std::io::Write;
+
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
@@ -33,10 +35,12 @@ pub fn main() -> u8 {
     let typed = match typed() {
         Ok(typed) => typed,
         Err(error) => {
-            let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // Whoever closed the pipe does not want to know.
-            let _ = error.print();
-            return if asked { Status::Clean } else { Status::Usage }.code();
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                return Status::Usage.code();
+            }
+            let printed = printed.map_err(Failure::of_stdout);
+            return printed.map_or_else(|failure| told(&failure), |()| Status::Clean).code();
         }
     };
     let wish = match &typed.command {

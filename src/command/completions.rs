@@ -22,10 +22,7 @@ pub fn run(shell: Shell) -> Result<Status, Failure> {
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(&shell.to_string()) {
         let written = completer.write_registration(ASKS, "agentglot", "agentglot", "agentglot", &mut script);
-        written.map_err(|error| Failure::Write {
-            name: "standard output".to_owned(),
-            error,
-        })?;
+        written.map_err(Failure::of_stdout)?;
     }
     if shell == Shell::Bash {
         script.extend_from_slice(include_bytes!("completions.bash"));

@@ -20,10 +20,7 @@ pub fn run(command: &str) -> Result<Status, Failure> {
     };
     let page = called(&program, &wanted).ok_or_else(|| Failure::Usage(format!("there is no command {command:?}; `agentglot help` lists them")))?;
     let mut text = Vec::new();
-    Man::new(page.clone()).render(&mut text).map_err(|error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    })?;
+    Man::new(page.clone()).render(&mut text).map_err(Failure::of_stdout)?;
     super::print(&text)
 }
 

@@ -31,11 +31,7 @@ use crate::status::{Failure, Status};
 
 /// Writes a whole text to stdout.
 fn print(text: &[u8]) -> Result<Status, Failure> {
-    let failed = |error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    };
-    Target::stdout().write_all(text).map_err(failed)?;
+    Target::stdout().write_all(text).map_err(Failure::of_stdout)?;
     Ok(Status::Clean)
 }
 

@@ -389,10 +389,7 @@ fn runtime() -> Result<Runtime, Failure> {
 }
 
 fn stdout() -> Result<live::Output, Failure> {
-    live::Output::stdout().map_err(|error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    })
+    live::Output::stdout().map_err(Failure::of_stdout)
 }
 
 /// How long the file of the last message, if it is a pipe, may wait for whoever reads it.

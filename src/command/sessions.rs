@@ -254,9 +254,6 @@ fn transcript() -> Format {
 
 fn converted(log: &[u8], to: Format) -> Result<Status, Failure> {
     let mut written = Vec::new();
-    crate::convert(log, &mut written, Options::new(transcript(), to)).map_err(|error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    })?;
+    crate::convert(log, &mut written, Options::new(transcript(), to)).map_err(Failure::of_stdout)?;
     super::print(&written)
 }

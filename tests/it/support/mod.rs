@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-/// The fake agent and the owner of a child are examples of this package; `cargo test --test …` alone does not build them.
+/// The fake agent and the owner of a child are examples of this package; `cargo test --test …` alone does not build them. For the whole
+/// workspace, as the README's command does: by the package alone what they depend on has other features, and is built once more.
 pub(crate) fn example(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -33,6 +34,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
         cargo.args([
             "build",
             "--quiet",
+            "--workspace",
             "--profile",
             name,
             "--example",

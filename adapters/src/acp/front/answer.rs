@@ -40,6 +40,8 @@ impl Sessions {
             input: question.input(),
             fields: &[],
         };
+        // The editor was shown that it runs, as calls do that nobody is asked about.
+        out.lit(",\"status\":\"pending\"");
         lines::call(&call, session.inside(), &mut out);
         out.lit("},\"options\":[{\"optionId\":\"allow_once\",\"name\":\"Allow\",\"kind\":\"allow_once\"}");
         if question.is_lasting() {
@@ -47,12 +49,13 @@ impl Sessions {
         }
         out.lit(",{\"optionId\":\"reject_once\",\"name\":\"Reject\",\"kind\":\"reject_once\"}]}}\n");
         actions.out.extend_from_slice(out.written());
-        self.asked.insert(self.numbers, question);
+        let shown = shown.as_escaped().to_owned();
+        self.asked.insert(self.numbers, (question, shown));
     }
 
     /// The editor answers a question of ours.
     pub(super) fn heard(&mut self, id: Raw<'_>, message: Raw<'_>, actions: &mut Actions) {
-        let Some(question) = id.u64().and_then(|id| self.asked.remove(&id)) else {
+        let Some((question, call)) = id.u64().and_then(|id| self.asked.remove(&id)) else {
             return actions.notes.push(format!("an answer to {}, which nobody asked", id.as_str()));
         };
         let outcome = message.get("result").and_then(|result| result.get("outcome"));
@@ -68,6 +71,13 @@ impl Sessions {
             None if cancelled => Decision::Stop,
             None => UNSAID,
         };
+        if matches!(decision, Decision::Allow | Decision::Always) {
+            let runs = format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"{}\",\"update\":{{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"{call}\",\"status\":\"in_progress\"}}}}}}\n",
+                question.session
+            );
+            actions.out.extend_from_slice(runs.as_bytes());
+        }
         self.decide(&question, decision, actions);
     }
 
@@ -80,7 +90,7 @@ impl Sessions {
 
     /// The editor need not answer these questions any more.
     pub(super) fn withdraw(&mut self, which: impl Fn(&Question) -> bool, actions: &mut Actions) {
-        for (number, _) in self.asked.extract_if(.., |_, question| which(question)) {
+        for (number, _) in self.asked.extract_if(.., |_, (question, _)| which(question)) {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{{\"requestId\":{number}}}}}\n");
             actions.out.extend_from_slice(line.as_bytes());
         }

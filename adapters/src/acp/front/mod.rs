@@ -25,8 +25,8 @@ use crate::launch::Resume;
 pub(super) struct Sessions {
     setup: Setup,
     sessions: BTreeMap<String, Session>,
-    /// What the editor was asked, by our numbers.
-    asked: BTreeMap<u64, Question>,
+    /// What the editor was asked, by our numbers, each with the id that the editor knows the call by, escaped.
+    asked: BTreeMap<u64, (Question, String)>,
     /// How many numbers were given.
     numbers: u64,
     /// The editor says nothing more.
@@ -311,7 +311,7 @@ impl Front for Sessions {
 
     fn left(&mut self, actions: &mut Actions) {
         self.alone = true;
-        for (_, question) in std::mem::take(&mut self.asked) {
+        for (question, _) in std::mem::take(&mut self.asked).into_values() {
             self.decide(&question, UNSAID, actions);
         }
     }

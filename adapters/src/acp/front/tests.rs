@@ -98,6 +98,22 @@ fn a_session_opens_when_its_program_is_there() {
     assert_eq!(sessions.waits("s-1"), None);
 }
 
+/// A server that cannot be reached however long one waits is the editor's mistake.
+#[test]
+fn a_server_without_a_place_is_refused() {
+    for server in [
+        r#"{"command":"/m"}"#,
+        r#"{"name":"m"}"#,
+        r#"{"name":"m","command":5}"#,
+        r#"{"name":"m","type":"http","command":"/m"}"#,
+        r#"{"type":"sse","name":"m"}"#,
+    ] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"session/new","params":{{"cwd":"/w","mcpServers":[{server}]}}}}"#);
+        let refused = hear(&mut sessions(), &line);
+        assert!(said(&refused).contains("-32602") && refused.todo.is_empty(), "{server}: {refused:?}");
+    }
+}
+
 #[test]
 fn every_request_of_a_session_that_ends_is_answered() {
     let mut sessions = opened();
@@ -199,11 +215,11 @@ fn blocks_of_a_prompt_become_texts_and_images() {
     assert!(prompt::blocks(Raw::trusted("[]")).is_err());
 }
 
-/// A model that counts its calls anew in each turn: the editor is asked about the call that it was shown.
+/// A model that counts its calls anew in each turn: the editor is asked about the call that it was shown. That runs only when it is allowed.
 #[test]
 fn a_question_is_about_the_call_that_was_shown() {
     let mut sessions = opened();
-    for (number, shown) in [(5, "c"), (6, "c-2")] {
+    for (number, shown, asked_as, chosen) in [(5, "c", 1, "allow_once"), (6, "c-2", 2, "reject_once")] {
         prompt(&mut sessions, number);
         let call = ToolCall {
             id: Str::trusted("c"),
@@ -232,10 +248,14 @@ fn a_question_is_about_the_call_that_was_shown() {
         };
         let asked = says(&mut sessions, Kind::Request(&request));
         assert!(
-            said(&asked).contains(&format!(r#""toolCall":{{"toolCallId":"{shown}""#)),
+            said(&asked).contains(&format!(r#""toolCall":{{"toolCallId":"{shown}","status":"pending""#)),
             "{}",
             said(&asked)
         );
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{asked_as},"result":{{"outcome":{{"outcome":"selected","optionId":"{chosen}"}}}}}}"#);
+        let answered = hear(&mut sessions, &answer);
+        let runs = format!(r#""update":{{"sessionUpdate":"tool_call_update","toolCallId":"{shown}","status":"in_progress"}}"#);
+        assert_eq!(said(&answered).contains(&runs), chosen == "allow_once", "{answered:?}");
         let result = ToolResult {
             call: call.id,
             name: None,

@@ -108,6 +108,14 @@ pub(super) fn servers(list: Raw<'_>) -> Result<Option<String>, Wrong> {
         let Some(name) = server.get("name").and_then(Raw::string) else {
             return Err(Wrong::params("mcpServers: each has a name"));
         };
+        let wanted = match server.get("type").and_then(Raw::string).map(Str::as_escaped) {
+            None | Some("stdio") => Some("command"),
+            Some("http" | "sse") => Some("url"),
+            Some(_) => None,
+        };
+        if wanted.is_some_and(|wanted| server.get(wanted).and_then(Raw::string).is_none()) {
+            return Err(Wrong::params("mcpServers: each has a command, or a type and a url"));
+        }
         all.push_str(if all.is_empty() { "\"" } else { ",\"" });
         all.push_str(name.as_escaped());
         all.push_str("\":{");
