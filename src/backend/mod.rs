@@ -7,11 +7,11 @@
 pub mod agent;
 pub mod choice;
 pub mod cli;
+pub mod control_support;
 pub mod demo;
 pub mod hooks;
-pub mod inside;
-pub mod older;
-pub mod reach;
+pub mod host_servers;
+pub mod older_versions;
 pub mod replay;
 pub mod requests;
 mod settings;
@@ -37,7 +37,7 @@ pub enum Said {
     /// It asks for permission in plain text, which is no line. The answer comes as the response to this question.
     Asks(Box<TypedQuestion>),
     /// It has a message for a server that lives in the host, which none of its lines says. The answer comes as the response to this question.
-    AsksServer(Box<inside::ServerMessage>),
+    AsksServer(Box<host_servers::ServerMessage>),
     /// The turn that runs ends here because a call was not allowed, for this reason.
     Denied(String),
     /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
@@ -166,7 +166,7 @@ pub trait Backend: fmt::Debug {
     }
 
     /// The servers inside the host to which it has a way of which its own lines do not tell.
-    fn inside(&self) -> &[inside::Known] {
+    fn inside(&self) -> &[host_servers::Known] {
         &[]
     }
 

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
 use super::cli::{died, locate, own_configs};
-use super::inside::{Inside, Known, next};
+use super::host_servers::{Inside, Known, next};
 use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
@@ -21,7 +21,7 @@ use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
 use crate::adapters::raw::prompts;
 use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
-use crate::backend::reach::{Behind, Control, Reach, reach};
+use crate::backend::control_support::{Behind, Control, Reach, reach};
 use crate::backend::settings::settings;
 use crate::backend::{Backend, Hurry, Said, end, with_word};
 use crate::child::{Child, Environment, Plan, Steps};

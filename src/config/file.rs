@@ -8,7 +8,7 @@ use crate::adapters::raw::launch::Program;
 use crate::backend::choice::Choice;
 use crate::cli::live::low::{count, on_ask, pace, search_engine};
 use crate::cli::low::size;
-use crate::config::waits::seconds;
+use crate::config::durations::seconds;
 
 /// A value as a flag would take it.
 #[derive(Clone, Debug, PartialEq, Eq)]

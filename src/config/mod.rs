@@ -1,13 +1,13 @@
 //! `agentglot.toml`: what holds where neither a flag nor a variable says otherwise.
 //!
 //! Two files are read: that of the project (in the working folder, or in a folder above it that the user trusts) and, below it, that of the user.
-//! A project's file comes with code that somebody else may have written. What counts of one that is not trusted are its [`Manners`]; who
+//! A project's file comes with code that somebody else may have written. What counts of one that is not trusted are its [`HarmlessSettings`]; who
 //! answers, what is started, allowed, passed on, paid and kept is not among them. A file of another user counts for nothing.
 
+pub mod durations;
 mod file;
-mod manners;
+mod harmless;
 pub mod trust;
-pub mod waits;
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -17,7 +17,7 @@ use crate::adapters::raw::codec::Dialect;
 use crate::child::file::open_regular;
 use crate::status::Failure;
 pub use file::{Layer, Setting};
-pub use manners::Manners;
+pub use harmless::HarmlessSettings;
 use trust::Trust;
 
 /// The name of both files.
@@ -45,7 +45,7 @@ pub enum Project {
     /// Of a folder that the user trusts: all that it says.
     Trusted(Layer),
     /// Of any other.
-    Stranger(Manners),
+    Stranger(HarmlessSettings),
 }
 
 impl Project {
@@ -53,7 +53,7 @@ impl Project {
     pub fn path(&self) -> &Path {
         match self {
             Self::Trusted(layer) => &layer.path,
-            Self::Stranger(manners) => &manners.path,
+            Self::Stranger(harmless) => &harmless.path,
         }
     }
 
@@ -117,7 +117,7 @@ impl Config {
     pub fn setting(&self, key: &str) -> Option<(&Setting, &Path)> {
         let project = self.project.as_ref().and_then(|project| match project {
             Project::Trusted(layer) => layer.settings.get(key),
-            Project::Stranger(manners) => manners.setting(key),
+            Project::Stranger(harmless) => harmless.setting(key),
         });
         let project = project.and_then(|setting| Some((setting, self.project.as_ref()?.path())));
         project.or_else(|| {
@@ -174,9 +174,9 @@ impl Config {
             Project::Trusted(layer)
         } else {
             let why = format!("nobody trusts this folder; `agentglot trust {}` does", folder.display());
-            let (manners, others) = Manners::of(layer);
+            let (harmless, others) = HarmlessSettings::of(layer);
             others.into_iter().for_each(|(key, line)| ignore(key, line, &why));
-            Project::Stranger(manners)
+            Project::Stranger(harmless)
         };
         ignored.sort_by_key(|ignored| ignored.line);
         self.ignored.append(&mut ignored);
@@ -297,7 +297,7 @@ mod tests {
             .map(|key| key.name)
             .filter(|key| stranger.setting(key).is_some_and(|(_, path)| path.starts_with("/project")))
             .collect();
-        let manners = [
+        let harmless = [
             "pace",
             "start_timeout",
             "silence_timeout",
@@ -308,8 +308,13 @@ mod tests {
             "heartbeat",
             "strict_args",
         ];
-        assert_eq!(counts, manners);
-        assert_eq!(stranger.ignored.len(), file::SETTINGS.len() - manners.len() + 3, "{:?}", stranger.ignored);
+        assert_eq!(counts, harmless);
+        assert_eq!(
+            stranger.ignored.len(),
+            file::SETTINGS.len() - harmless.len() + 3,
+            "{:?}",
+            stranger.ignored
+        );
         assert!(stranger.program(Dialect::Claude).is_none() && stranger.models().is_empty());
         assert_eq!(stranger.setting("backend").unwrap().0.text, "demo", "the user's");
         let told = stranger.ignored[0].to_string();

@@ -1,6 +1,5 @@
 //! Reading and writing: files, pipes and compressed logs in, files, folders and stdout out, messages to stderr.
 
-mod ahead;
 mod console;
 mod folder;
 mod gzip;
@@ -8,17 +7,18 @@ mod interrupt;
 mod joined;
 pub mod journal;
 mod range;
+mod read_ahead;
 mod source;
 mod subagents;
 mod tables;
 mod target;
 
-pub use ahead::{Piece, Pieces};
 pub use console::{Console, HeldLog, Log, visible};
 pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
 pub use joined::Joined;
 pub use range::{Range, Shared};
+pub use read_ahead::{Piece, Pieces};
 pub use source::{Input, Memory, Record, Source, other_side};
 #[cfg(feature = "view")]
 pub(crate) use subagents::of_log;

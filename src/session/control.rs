@@ -12,7 +12,7 @@ use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::tools::Translate;
 use crate::agent::control_requests::{NOBODY, UNSEEN};
 use crate::backend::Backend;
-use crate::backend::inside::OURS;
+use crate::backend::host_servers::OURS;
 
 /// What the host was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

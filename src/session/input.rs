@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::aside::under_first_id;
+use super::notices::under_first_id;
 use super::{Session, Turn};
 use crate::adapters::raw::conduct::{Damage, Misread};
 use crate::adapters::raw::event::{

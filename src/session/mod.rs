@@ -3,22 +3,22 @@
 //! A session does no IO and knows no clock. What the host and the back end say goes in together with the time, what is to be said
 //! to the host comes out as bytes; the back end is told through [`Backend::input`].
 
-mod aside;
-mod beat;
+mod backend_events;
 mod control;
-mod heard;
-mod host;
+mod final_text;
+mod host_servers;
 mod input;
-mod inside;
+mod keep_alive;
+mod notices;
 mod pending;
-mod plain;
+mod plain_text;
 mod policy;
 mod rules;
 pub mod run;
-mod schema;
-mod spoken;
+mod setup;
+mod structured_output;
+mod text_questions;
 mod turn;
-mod typed;
 mod unanswerable;
 
 use std::borrow::Cow;
@@ -33,16 +33,16 @@ use crate::adapters::raw::launch::ArgError;
 use crate::adapters::raw::live::{Heard, Manner, Speaker};
 use crate::agent::control_requests::CLOSED;
 use crate::backend::Backend;
-use aside::Aside;
-pub use aside::tell_end;
-use beat::Beat;
 use control::Asked;
-pub use host::{Clock, Host, Oddities, OnAsk, Timers};
+use keep_alive::Beat;
+use notices::Aside;
+pub use notices::tell_end;
 use pending::Pending;
-use plain::Plain;
+use plain_text::Plain;
 pub use rules::Rules;
+pub use setup::{Clock, Host, Oddities, OnAsk, Timers};
 
-use spoken::Spoken;
+use final_text::Spoken;
 use turn::Turn;
 
 /// One conversation.
@@ -61,7 +61,7 @@ pub struct Session {
     /// Questions of the agent that wait for the host.
     asked: Pending<Asked>,
     /// Questions that a person is asked one after the other.
-    unasked: VecDeque<typed::Question>,
+    unasked: VecDeque<text_questions::Question>,
     /// What a person has typed and was not asked for yet.
     ahead: VecDeque<String>,
     /// Questions that wait for a command to decide, and how many are not decided.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Session;
-use super::spoken::Spoken;
+use super::final_text::Spoken;
 use crate::adapters::raw::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
 use crate::adapters::raw::json::Str;
 use crate::backend::Backend;

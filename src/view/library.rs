@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::gist::{self, Gist};
-use super::kept::{Kept, Known};
+use super::disk_cache::{Kept, Known};
 use super::place::{Place, Stamp};
-use super::words::{self, Doc, Words};
+use super::search_index::{self, Doc, Words};
+use super::summary::{self, Summary};
 use crate::io::{Console, Input};
 
 /// A log.
@@ -34,7 +34,7 @@ pub(super) enum What {
     /// Nothing yet.
     Waiting,
     /// This.
-    Told(Arc<Gist>),
+    Told(Arc<Summary>),
     /// Nothing is in it.
     Empty,
     /// It is no log, or cannot be read.
@@ -114,15 +114,15 @@ impl Library {
     /// All of them, with their ids, but for the files of subagents that sessions are read with and what stands beside these.
     pub(super) fn logs(&self) -> Vec<(usize, Log)> {
         let logs = self.read();
-        let gists = logs
+        let summaries = logs
             .all
             .iter()
             .flatten()
-            .filter_map(|log| if let What::Told(gist) = &log.what { Some(gist) } else { None });
-        let beside = gists.flat_map(|gist| &gist.beside);
+            .filter_map(|log| if let What::Told(summary) = &log.what { Some(summary) } else { None });
+        let beside = summaries.flat_map(|summary| &summary.beside);
         let left_out: HashSet<PathBuf> = beside.flat_map(|path| [path.clone(), path.with_extension("meta.json")]).collect();
         let all = logs.all.iter().enumerate().filter_map(|(id, log)| Some((id, log.clone()?)));
-        let is_subagent = |log: &Log| self.place.knows_sessions() && matches!(&log.what, What::Told(gist) if gist.is_subagent);
+        let is_subagent = |log: &Log| self.place.knows_sessions() && matches!(&log.what, What::Told(summary) if summary.is_subagent);
         all.filter(|(_, log)| !left_out.contains(&log.path) && !is_subagent(log)).collect()
     }
 
@@ -299,8 +299,8 @@ impl Library {
             }
             words.clear();
         };
-        let read = gist::read(&log.input, &|| self.is_stopped(), &mut |text| {
-            words::words(text, &mut |word| {
+        let read = summary::read(&log.input, &|| self.is_stopped(), &mut |text| {
+            search_index::words(text, &mut |word| {
                 if !words.contains(word) {
                     words.insert(word.into());
                 }
@@ -314,7 +314,7 @@ impl Library {
             self.failed(failed);
         }
         let what = match read {
-            Ok(Some(gist)) => What::Told(Arc::new(gist)),
+            Ok(Some(summary)) => What::Told(Arc::new(summary)),
             Ok(None) => What::Empty,
             Err(_) if self.is_stopped() => return,
             Err(failure) => What::Unread(failure.without_from().to_string().into()),

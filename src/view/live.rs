@@ -12,15 +12,15 @@ use futures_util::stream::unfold;
 use serde::Deserialize;
 
 use super::place::Stamp;
-use super::server::Desk;
+use super::server::AppState;
 
 /// So often a log that somebody looks at is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Says when the list is otherwise than before.
-pub(super) async fn changes(State(desk): State<Arc<Desk>>) -> Response {
-    let reader = desk.library.reader();
-    let changed = desk.library.changed.subscribe();
+pub(super) async fn changes(State(app): State<Arc<AppState>>) -> Response {
+    let reader = app.library.reader();
+    let changed = app.library.changed.subscribe();
     let stream = unfold((changed, reader), |(mut changed, reader)| async move {
         changed.changed().await.ok()?;
         let event = Event::default().event("changed").data(changed.borrow_and_update().to_string());
@@ -38,9 +38,9 @@ pub(super) struct Seen {
 }
 
 /// Says when a session has grown, was begun anew, or is gone.
-pub(super) async fn growth(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(String, usize)>, Query(Seen { seen }): Query<Seen>) -> Response {
-    let input = desk.library.log(id).map(|log| log.input);
-    let reader = desk.library.reader();
+pub(super) async fn growth(State(app): State<Arc<AppState>>, Path((_, id)): Path<(String, usize)>, Query(Seen { seen }): Query<Seen>) -> Response {
+    let input = app.library.log(id).map(|log| log.input);
+    let reader = app.library.reader();
     let stream = unfold((input, seen, reader, false), |(input, seen, reader, gone)| async move {
         // Whoever was told that it is gone waits in case it comes back.
         loop {

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::library::{Log, What};
 use super::place::Stamp;
-use super::server::Desk;
+use super::server::AppState;
 use crate::io::{Console, Joined, Source, of_log};
 use crate::show::{Cut, Difference, HtmlPage, Ignore, Look, Page, Pick, Row, Served, What as Shown, html_policy, show, shown};
 use crate::status::Failure;
@@ -25,9 +25,9 @@ pub(super) async fn slash(Path(token): Path<String>) -> Redirect {
     Redirect::permanent(&format!("/{token}/"))
 }
 
-pub(super) async fn list(State(desk): State<Arc<Desk>>) -> Response {
+pub(super) async fn list(State(app): State<Arc<AppState>>) -> Response {
     let mut place = String::new();
-    crate::show::escaped(&mut place, &desk.library.place.title());
+    crate::show::escaped(&mut place, &app.library.place.title());
     html(LIST.replace("{place}", &place))
 }
 
@@ -115,13 +115,13 @@ struct Entry {
 /// So many entries are on one page of the list, and so many files that cannot be read are named.
 const MOST: usize = 200;
 
-pub(super) async fn sessions(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
-    let looked = tokio::task::spawn_blocking(move || listed(&desk, &wanted)).await;
+pub(super) async fn sessions(State(app): State<Arc<AppState>>, Query(wanted): Query<Wanted>) -> Response {
+    let looked = tokio::task::spawn_blocking(move || listed(&app, &wanted)).await;
     looked.map_or_else(|_| broken(), |listed| json(&listed))
 }
 
-fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
-    let library = &desk.library;
+fn listed(app: &AppState, wanted: &Wanted) -> Listed {
+    let library = &app.library;
     let mut listed = Listed {
         total: 0,
         found: 0,
@@ -137,8 +137,8 @@ fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
     let words: Vec<String> = wanted.filter.split_whitespace().map(str::to_lowercase).collect();
     let mut found = Vec::new();
     for (id, log) in library.logs() {
-        let gist = match &log.what {
-            What::Told(gist) => Arc::clone(gist),
+        let summary = match &log.what {
+            What::Told(summary) => Arc::clone(summary),
             What::Unread(why) => {
                 listed.unread_total += 1;
                 if listed.unread.len() < MOST {
@@ -149,58 +149,58 @@ fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
             What::Waiting | What::Empty => continue,
         };
         listed.total += 1;
-        *listed.agents.entry(gist.agent.clone()).or_default() += 1;
-        *listed.projects.entry(gist.project.clone().unwrap_or_default()).or_default() += 1;
+        *listed.agents.entry(summary.agent.clone()).or_default() += 1;
+        *listed.projects.entry(summary.project.clone().unwrap_or_default()).or_default() += 1;
         let name = library.place.name(&log.path);
         let has = |word: &String| {
             let all = [
-                Some(&gist.title),
-                gist.project.as_ref(),
-                gist.model.as_ref(),
-                gist.session.as_ref(),
+                Some(&summary.title),
+                summary.project.as_ref(),
+                summary.model.as_ref(),
+                summary.session.as_ref(),
                 Some(&name),
-                Some(&gist.agent),
+                Some(&summary.agent),
             ];
             all.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
         };
         let fits = say.as_ref().is_none_or(|say| log.doc.is_some_and(|doc| say.contains(&doc)))
-            && (wanted.agent.is_empty() || wanted.agent == gist.agent)
-            && (wanted.project.is_empty() || Some(&wanted.project) == gist.project.as_ref())
-            && (!wanted.wrong || gist.bad || gist.failed > 0 || gist.damaged > 0)
+            && (wanted.agent.is_empty() || wanted.agent == summary.agent)
+            && (wanted.project.is_empty() || Some(&wanted.project) == summary.project.as_ref())
+            && (!wanted.wrong || summary.bad || summary.failed > 0 || summary.damaged > 0)
             && words.iter().all(has);
         if fits {
-            found.push((id, log, gist, name));
+            found.push((id, log, summary, name));
         }
     }
-    found.sort_by_key(|(id, log, gist, _)| {
+    found.sort_by_key(|(id, log, summary, _)| {
         let by = match wanted.sort {
             Sort::Recent => 0,
-            Sort::Turns => gist.turns,
-            Sort::Calls => gist.calls,
-            Sort::Failed => gist.failed,
+            Sort::Turns => summary.turns,
+            Sort::Calls => summary.calls,
+            Sort::Failed => summary.failed,
             Sort::Size => log.stamp.size,
         };
         (std::cmp::Reverse((by, log.stamp.modified)), *id)
     });
     listed.found = found.len();
     let page = found.into_iter().skip(wanted.from).take(MOST);
-    let entry = |(id, log, gist, name): (usize, Log, Arc<super::gist::Gist>, String)| {
-        let time = gist.started.unwrap_or(log.stamp.modified / 1_000_000);
+    let entry = |(id, log, summary, name): (usize, Log, Arc<super::summary::Summary>, String)| {
+        let time = summary.started.unwrap_or(log.stamp.modified / 1_000_000);
         Entry {
             id,
-            title: gist.title.clone(),
-            agent: gist.agent.clone(),
-            session: gist.session.clone(),
-            project: gist.project.clone(),
-            model: gist.model.clone(),
-            time: crate::show::clock_of(time, desk.utc),
+            title: summary.title.clone(),
+            agent: summary.agent.clone(),
+            session: summary.session.clone(),
+            project: summary.project.clone(),
+            model: summary.model.clone(),
+            time: crate::show::clock_of(time, app.utc),
             file: shown(&name).into_owned(),
             size: log.stamp.size,
-            turns: gist.turns,
-            calls: gist.calls,
-            failed: gist.failed,
-            bad: gist.bad,
-            damaged: gist.damaged,
+            turns: summary.turns,
+            calls: summary.calls,
+            failed: summary.failed,
+            bad: summary.bad,
+            damaged: summary.damaged,
         }
     };
     listed.sessions = page.map(entry).collect();
@@ -208,8 +208,8 @@ fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
 }
 
 /// One session, as `show --format html` shows it.
-pub(super) async fn session(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(String, usize)>) -> Response {
-    written(&desk, id, None).await
+pub(super) async fn session(State(app): State<Arc<AppState>>, Path((_, id)): Path<(String, usize)>) -> Response {
+    written(&app, id, None).await
 }
 
 /// Which turns are wanted.
@@ -220,18 +220,18 @@ pub(super) struct From {
 }
 
 /// The turns of a session that a page has not got yet.
-pub(super) async fn turns(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(String, usize)>, Query(From { from }): Query<From>) -> Response {
-    written(&desk, id, Some(from)).await
+pub(super) async fn turns(State(app): State<Arc<AppState>>, Path((_, id)): Path<(String, usize)>, Query(From { from }): Query<From>) -> Response {
+    written(&app, id, Some(from)).await
 }
 
-async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
-    let Some(log) = desk.library.log(id) else {
+async fn written(app: &Arc<AppState>, id: usize, from: Option<u64>) -> Response {
+    let Some(log) = app.library.log(id) else {
         return gone();
     };
-    let Ok(place) = Arc::clone(&desk.reading).acquire_owned().await else {
+    let Ok(place) = Arc::clone(&app.reading).acquire_owned().await else {
         return broken();
     };
-    let (utc, name) = (desk.utc, desk.library.place.name(&log.path));
+    let (utc, name) = (app.utc, app.library.place.name(&log.path));
     let (opened, is_open) = oneshot::channel();
     let (sender, pieces) = mpsc::channel::<io::Result<Bytes>>(16);
     tokio::task::spawn_blocking(move || {
@@ -303,16 +303,16 @@ pub(super) struct Two {
 }
 
 /// What was done otherwise in one session than in another.
-pub(super) async fn diff(State(desk): State<Arc<Desk>>, Query(Two { a, b }): Query<Two>) -> Response {
-    let (Some(a), Some(b)) = (desk.library.log(a), desk.library.log(b)) else {
+pub(super) async fn diff(State(app): State<Arc<AppState>>, Query(Two { a, b }): Query<Two>) -> Response {
+    let (Some(a), Some(b)) = (app.library.log(a), app.library.log(b)) else {
         return gone();
     };
-    let Ok(place) = Arc::clone(&desk.reading).acquire_owned().await else {
+    let Ok(place) = Arc::clone(&app.reading).acquire_owned().await else {
         return broken();
     };
     let compared = tokio::task::spawn_blocking(move || {
         let _place = place;
-        let names = [&a, &b].map(|log| desk.library.place.name(&log.path));
+        let names = [&a, &b].map(|log| app.library.place.name(&log.path));
         let logs = [a, b].map(|log| log.input);
         let ignore = Ignore {
             ids: true,

@@ -8,10 +8,10 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use tokio::sync::Semaphore;
 
-use super::door::{Door, guard};
+use super::access::{Access, guard};
 use super::library::Library;
 use super::stats::{self, Counting};
-use super::{View, hits, live, pages};
+use super::{View, live, pages, search_hits};
 use crate::stats::Prices;
 use crate::status::Failure;
 
@@ -19,12 +19,12 @@ use crate::status::Failure;
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    door: Arc<Door>,
+    access: Arc<Access>,
 }
 
 /// What all pages share.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct AppState {
     pub(super) library: Arc<Library>,
     pub(super) utc: bool,
     pub(super) prices: Prices,
@@ -57,7 +57,7 @@ impl Server {
         })?;
         Ok(Self {
             listener,
-            door: Arc::new(Door::new(port)),
+            access: Arc::new(Access::new(port)),
         })
     }
 
@@ -67,7 +67,7 @@ impl Server {
     /// When the logs cannot be listed, or the system does not let it serve.
     pub fn serve(self, view: View, begun: impl FnOnce(&str) -> Result<(), Failure>) -> Result<(), Failure> {
         let library = Arc::new(Library::new(view.place, view.keep));
-        let desk = Arc::new(Desk {
+        let app = Arc::new(AppState {
             library: Arc::clone(&library),
             utc: view.utc,
             prices: view.prices,
@@ -87,9 +87,9 @@ impl Server {
         let served = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
             let ended = crate::system::asked_to_end();
-            begun(&self.door.address())?;
+            begun(&self.access.address())?;
             tokio::select! {
-                served = axum::serve(listener, router(self.door, desk)) => served.map_err(failed),
+                served = axum::serve(listener, router(self.access, app)) => served.map_err(failed),
                 () = ended => Ok(()),
             }
         });
@@ -103,7 +103,7 @@ impl Server {
     }
 }
 
-fn router(door: Arc<Door>, desk: Arc<Desk>) -> Router {
+fn router(access: Arc<Access>, app: Arc<AppState>) -> Router {
     Router::new()
         .route("/{token}", get(pages::slash))
         .route("/{token}/", get(pages::list))
@@ -113,10 +113,10 @@ fn router(door: Arc<Door>, desk: Arc<Desk>) -> Router {
         .route("/{token}/session/{id}", get(pages::session))
         .route("/{token}/session/{id}/turns", get(pages::turns))
         .route("/{token}/session/{id}/events", get(live::growth))
-        .route("/{token}/hits/{id}", get(hits::hits))
+        .route("/{token}/hits/{id}", get(search_hits::hits))
         .route("/{token}/diff", get(pages::diff))
         .route("/{token}/stats", get(stats::page))
         .fallback(pages::nowhere)
-        .layer(from_fn_with_state(door, guard))
-        .with_state(desk)
+        .layer(from_fn_with_state(access, guard))
+        .with_state(app)
 }

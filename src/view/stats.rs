@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::chart::Chart;
 use super::library::{Library, What};
 use super::pages::html;
-use super::server::Desk;
+use super::server::AppState;
 use crate::io::{Console, Joined};
 use crate::show::{clock_of, duration, escaped, money, number};
 use crate::stats::{By, Counter, Prices, Sum};
@@ -57,13 +57,13 @@ pub(super) struct Wanted {
     again: bool,
 }
 
-pub(super) async fn page(State(desk): State<Arc<Desk>>, Query(Wanted { again }): Query<Wanted>) -> Response {
-    let news = *desk.library.changed.borrow();
-    let is_ready = desk.library.waiting() == Some(0);
+pub(super) async fn page(State(app): State<Arc<AppState>>, Query(Wanted { again }): Query<Wanted>) -> Response {
+    let news = *app.library.changed.borrow();
+    let is_ready = app.library.waiting() == Some(0);
     let (mut refresh, body) = {
-        let mut state = desk.counting.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = app.counting.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
-            Progress::Done(done) if done.news == news || !again && done.ms > SHORT => (false, said(&desk, done, news)),
+            Progress::Done(done) if done.news == news || !again && done.ms > SHORT => (false, said(&app, done, news)),
             Progress::Busy(now, all) => (
                 true,
                 format!(
@@ -75,13 +75,13 @@ pub(super) async fn page(State(desk): State<Arc<Desk>>, Query(Wanted { again }):
             _ if !is_ready => (true, "<p role=\"status\">The logs are still being looked through.</p>\n".to_owned()),
             _ => {
                 *state = Progress::Busy(0, 0);
-                let desk = Arc::clone(&desk);
-                tokio::task::spawn_blocking(move || count(&desk, news));
+                let app = Arc::clone(&app);
+                tokio::task::spawn_blocking(move || count(&app, news));
                 (true, "<p role=\"status\">Counting begins.</p>\n".to_owned())
             }
         }
     };
-    refresh &= !desk.library.is_stopped();
+    refresh &= !app.library.is_stopped();
     let refresh = if refresh {
         "<meta http-equiv=\"refresh\" content=\"1; url=stats\">"
     } else {
@@ -90,8 +90,8 @@ pub(super) async fn page(State(desk): State<Arc<Desk>>, Query(Wanted { again }):
     html(PAGE.replace("{refresh}", refresh).replace("{body}", &body))
 }
 
-fn said(desk: &Desk, done: &Done, news: u64) -> String {
-    let mut body = format!("<p class=\"quiet\">Counted {}", clock_of(done.at, desk.utc).unwrap_or_default());
+fn said(app: &AppState, done: &Done, news: u64) -> String {
+    let mut body = format!("<p class=\"quiet\">Counted {}", clock_of(done.at, app.utc).unwrap_or_default());
     if done.news != news {
         body.push_str(". Logs have changed since: <a href=\"stats?again=true\">count again</a>");
     }
@@ -99,10 +99,10 @@ fn said(desk: &Desk, done: &Done, news: u64) -> String {
     body + &done.body
 }
 
-fn count(desk: &Desk, news: u64) {
+fn count(app: &AppState, news: u64) {
     let begun = Instant::now();
-    let body = counted(&desk.library, desk.prices.clone(), desk.utc, &|now, all| {
-        *desk.counting.0.lock().unwrap_or_else(PoisonError::into_inner) = Progress::Busy(now, all);
+    let body = counted(&app.library, app.prices.clone(), app.utc, &|now, all| {
+        *app.counting.0.lock().unwrap_or_else(PoisonError::into_inner) = Progress::Busy(now, all);
     });
     let done = Done {
         news,
@@ -110,7 +110,7 @@ fn count(desk: &Desk, news: u64) {
         ms: begun.elapsed().as_millis(),
         body,
     };
-    *desk.counting.0.lock().unwrap_or_else(PoisonError::into_inner) = Progress::Done(Arc::new(done));
+    *app.counting.0.lock().unwrap_or_else(PoisonError::into_inner) = Progress::Done(Arc::new(done));
 }
 
 /// What was used, as the main part of the page.

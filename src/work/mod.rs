@@ -4,16 +4,16 @@
 //! take a task each and convert it. What they make goes through an `Order`: the first task that is not done writes
 //! as it goes, the others wait with what they have. So any number of workers writes the same bytes as one.
 
-mod desk;
 mod order;
 mod plan;
-mod pump;
 mod report;
 #[cfg(feature = "columnar")]
-mod sheets;
+mod table_files;
 #[cfg(not(feature = "columnar"))]
-#[path = "no_sheets.rs"]
-mod sheets;
+#[path = "no_table_files.rs"]
+mod table_files;
+mod worker;
+mod writer;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -24,12 +24,12 @@ use agentglot_adapters::raw::codec::Format;
 
 use crate::io::{Columnar, Console, Input, Output, Target};
 use crate::status::{Failure, Status};
-use desk::Desk;
 use order::Order;
 use plan::Plan;
 pub(crate) use plan::find_out;
 #[cfg(feature = "columnar")]
-pub use sheets::Give;
+pub use table_files::Give;
+use writer::LogWriter;
 
 /// What is to be converted, and how.
 #[derive(Debug)]
@@ -135,8 +135,8 @@ pub fn run(work: Work, console: &Console) -> Status {
 /// # Errors
 /// When it could not be begun at all.
 pub fn run_to(work: Work, stdout: Target, console: &Console) -> Result<Done, Failure> {
-    let desk = Desk::open(&work, stdout, console)?;
-    Ok(run_at(desk, work, console))
+    let writer = LogWriter::open(&work, stdout, console)?;
+    Ok(run_at(writer, work, console))
 }
 
 /// Makes the tables that are wanted ([`Work::tables`]) for somebody who takes their batches as they are made; no file is written.
@@ -148,11 +148,11 @@ pub fn run_giving(work: Work, give: Give, console: &Console) -> Result<Done, Fai
     let Some(tables) = &work.tables else {
         return Err(Failure::Usage("no tables are named".to_owned()));
     };
-    let desk = Desk::open_for(&work, sheets::Sheets::given(tables, give), console)?;
-    Ok(run_at(desk, work, console))
+    let writer = LogWriter::open_for(&work, table_files::Sheets::given(tables, give), console)?;
+    Ok(run_at(writer, work, console))
 }
 
-fn run_at(desk: Desk, work: Work, console: &Console) -> Done {
+fn run_at(writer: LogWriter, work: Work, console: &Console) -> Done {
     let jobs = match work.inputs.as_slice() {
         // One log that is not cut needs one worker.
         [only] if only.size() < plan::WORTH_CUTTING => 1,
@@ -160,7 +160,7 @@ fn run_at(desk: Desk, work: Work, console: &Console) -> Done {
     };
     let work = Work { jobs, ..work };
     let plan = Mutex::new(Plan::new(work, console.clone()));
-    let order = Order::new(desk, jobs);
+    let order = Order::new(writer, jobs);
     if jobs == 1 {
         worker(&plan, &order, console);
     } else {
@@ -183,6 +183,6 @@ fn worker(plan: &Mutex<Plan>, order: &Order, console: &Console) {
             return;
         };
         let Some(ticket) = order.admit(task.index, &task.log) else { return };
-        pump::convert(task, ticket, &mut buffer, console);
+        worker::convert(task, ticket, &mut buffer, console);
     }
 }

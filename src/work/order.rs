@@ -4,8 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use agentglot_adapters::convert::{Damage, Followed, LedgerEntry, Silent};
 
-use super::desk::Desk;
 use super::plan::Log;
+use super::writer::LogWriter;
 use crate::status::Failure;
 
 /// What has been made and not been written yet.
@@ -67,7 +67,7 @@ pub(super) struct Order {
 
 #[derive(Debug)]
 struct State {
-    desk: Desk,
+    writer: LogWriter,
     next: usize,
     waiting: BTreeMap<usize, (Arc<Log>, Made, End)>,
     /// Emptied buffers, to be used again.
@@ -88,9 +88,9 @@ pub(super) struct Ticket<'o> {
 const MOST_WAITING: usize = 16 << 20;
 
 impl Order {
-    pub(super) const fn new(desk: Desk, jobs: usize) -> Self {
+    pub(super) const fn new(writer: LogWriter, jobs: usize) -> Self {
         let state = State {
-            desk,
+            writer,
             next: 0,
             waiting: BTreeMap::new(),
             spare: Vec::new(),
@@ -119,8 +119,8 @@ impl Order {
         })
     }
 
-    pub(super) fn into_desk(self) -> Desk {
-        self.state.into_inner().unwrap_or_else(|e| e.into_inner()).desk
+    pub(super) fn into_desk(self) -> LogWriter {
+        self.state.into_inner().unwrap_or_else(|e| e.into_inner()).writer
     }
 
     fn is_over(&self) -> bool {
@@ -158,7 +158,7 @@ impl Ticket<'_> {
         while !order.is_over() && state.next != self.index {
             state = order.wait(state);
         }
-        if order.is_over() || !state.desk.put(&self.log, &mut self.made) {
+        if order.is_over() || !state.writer.put(&self.log, &mut self.made) {
             drop(state);
             order.stop();
             return false;
@@ -193,7 +193,7 @@ impl Ticket<'_> {
         state.waiting.insert(index, (log, made, end));
         let mut go_on = !order.is_over();
         while let Some((log, mut made, end)) = go_on.then(|| state.next).and_then(|next| state.waiting.remove(&next)) {
-            go_on = state.desk.put(&log, &mut made) && state.desk.end(&log, end);
+            go_on = state.writer.put(&log, &mut made) && state.writer.end(&log, end);
             made.out.clear();
             if state.spare.len() <= order.jobs {
                 state.spare.push(made.out);

@@ -309,7 +309,14 @@ fn a_full_disk_is_told() {
     assert_eq!(err.matches("standard output: cannot be written: No space left").count(), 1, "{err}");
     let ledger = run(["convert", "--to", "tricode", "--ledger", "/dev/full", arg(&input)]);
     assert_eq!(ledger.code, 3, "{}", ledger.err);
-    for command in [&["dialects"][..], &["man"], &["--help"], &["run", "--help"], &["--version"], &["check", arg(&input)]] {
+    for command in [
+        &["dialects"][..],
+        &["man"],
+        &["--help"],
+        &["run", "--help"],
+        &["--version"],
+        &["check", arg(&input)],
+    ] {
         assert_eq!(
             program().args(command).stdout(full()).output().unwrap().status.code(),
             Some(3),

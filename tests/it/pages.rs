@@ -10,7 +10,7 @@ use agentglot::adapters::raw::codec::{Dialect, Format};
 use agentglot::adapters::raw::launch::{Program, Shape};
 use agentglot::adapters::raw::tools::Tools;
 use agentglot::agent::about;
-use agentglot::backend::reach::{Behind, Control, reach};
+use agentglot::backend::control_support::{Behind, Control, reach};
 use serde_json::Value;
 
 /// The dialects of agents: all but the canonical events.

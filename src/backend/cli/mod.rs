@@ -1,11 +1,11 @@
 //! Another agent's program as a back end: some live as long as the session (`claude`, `qwen`), the others as long as a turn, started anew
 //! and resumed for the next one.
 
-mod asked;
-mod ended;
-mod say;
+mod deliver;
+mod exit;
+mod hook_questions;
 mod start;
-mod typed;
+mod text_questions;
 mod version;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,12 +13,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use asked::{EARLY, next};
 use async_trait::async_trait;
-pub(super) use ended::died;
+pub(super) use exit::died;
+use hook_questions::{EARLY, next};
 use serde_json::Value;
+use text_questions::Typed;
 use tokio::time::Instant;
-use typed::Typed;
 pub(crate) use version::version;
 
 use crate::adapters::raw::codec::{Dialect, Format, Layout};
@@ -28,8 +28,8 @@ use crate::adapters::raw::json::Raw;
 use crate::adapters::raw::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::raw::live::{Manner, Speaker};
 use crate::adapters::raw::prompts;
+use crate::backend::control_support::{Behind, Control, Reach, reach};
 use crate::backend::hooks::{Callback, Hooks, Question};
-use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
 use crate::backend::{Backend, Hurry, Said, end, with_word};
 use crate::child::file::read_named_text;

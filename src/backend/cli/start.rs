@@ -6,8 +6,8 @@ use std::io::Write;
 use super::Cli;
 use crate::adapters::raw::launch::{self, PermissionMode, PromptBy, Unsaid};
 use crate::agent::redact::arguments;
+use crate::backend::control_support::{Control, Reach};
 use crate::backend::hooks::VARIABLE;
-use crate::backend::reach::{Control, Reach};
 use crate::child::{Child, Plan, leftover};
 
 impl Cli {

@@ -13,7 +13,7 @@ use crate::command::run::Run;
 use crate::command::sessions::{Copy, Sessions};
 use crate::command::trust;
 use crate::config::Config;
-use crate::config::waits::FOR_EVER;
+use crate::config::durations::FOR_EVER;
 use crate::session::Timers;
 use crate::status::Failure;
 

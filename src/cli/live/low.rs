@@ -13,7 +13,7 @@ use crate::backend::replay::Pace;
 use crate::cli::low::{Chosen, Dialects, nearest, size};
 use crate::cli::views::Colour;
 use crate::command::completions::{files_and_sessions, sessions};
-use crate::config::waits::seconds;
+use crate::config::durations::seconds;
 use crate::session::OnAsk;
 
 /// What can be done with agents that live.
@@ -58,7 +58,7 @@ pub enum Command {
         socket: PathBuf,
     },
     /// Pass what a program says to a server inside the host to the session
-    #[command(name = crate::backend::inside::RELAY, hide = true)]
+    #[command(name = crate::backend::host_servers::RELAY, hide = true)]
     ServerRelay {
         /// The session's socket
         socket: PathBuf,

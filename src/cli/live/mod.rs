@@ -69,7 +69,7 @@ pub(super) fn run(command: Command) -> u8 {
         Command::Doctor { json, probe } => command::doctor::run(json, probe),
         Command::InstallShims { dir } => command::install_shims::run(&dir),
         Command::HookRelay { socket } => relayed(&socket, crate::backend::hooks::relay(&socket)),
-        Command::ServerRelay { socket, server } => relayed(&socket, crate::backend::inside::relay(&socket, &server)),
+        Command::ServerRelay { socket, server } => relayed(&socket, crate::backend::host_servers::relay(&socket, &server)),
     };
     done.unwrap_or_else(|failure| told(&failure)).code()
 }

@@ -17,7 +17,7 @@ use crate::backend::agent::Builtin;
 use crate::backend::choice::Choice;
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint};
-use crate::backend::older::MaybeOlder;
+use crate::backend::older_versions::MaybeOlder;
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::requests::{Requests, Start};
 use crate::backend::{Backend, cli};

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use super::{Layer, Setting};
 use crate::cli::live::low::pace;
-use crate::config::waits::seconds;
+use crate::config::durations::seconds;
 
 /// What counts of a file that nobody trusts: how long is waited and how strictly arguments are read. There is no place in it for anything else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manners {
+pub struct HarmlessSettings {
     /// The file.
     pub path: PathBuf,
-    said: BTreeMap<Manner, Setting>,
+    said: BTreeMap<HarmlessSetting, Setting>,
 }
 
 /// A setting that harms nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Manner {
+enum HarmlessSetting {
     Pace,
     StartTimeout,
     SilenceTimeout,
@@ -34,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Nor is a log replayed more slowly than so many times.
 const SLOWEST: &str = "10";
 
-impl Manner {
+impl HarmlessSetting {
     const ALL: [Self; 9] = [
         Self::Pace,
         Self::StartTimeout,
@@ -71,17 +71,20 @@ impl Manner {
     }
 }
 
-impl Manners {
+impl HarmlessSettings {
     /// Those of a file, and the keys of it that do not count, each with its line.
     pub(super) fn of(layer: Layer) -> (Self, Vec<(String, usize)>) {
-        let mut manners = Self {
+        let mut harmless = Self {
             path: layer.path,
             ..Self::default()
         };
         let mut others: Vec<(String, usize)> = Vec::new();
         for (key, setting) in layer.settings {
-            match Manner::ALL.into_iter().find(|manner| manner.key() == key && manner.takes(&setting.text)) {
-                Some(manner) => drop(manners.said.insert(manner, setting)),
+            match HarmlessSetting::ALL
+                .into_iter()
+                .find(|known| known.key() == key && known.takes(&setting.text))
+            {
+                Some(known) => drop(harmless.said.insert(known, setting)),
                 None => others.push((key.to_owned(), setting.line)),
             }
         }
@@ -92,11 +95,11 @@ impl Manners {
                 .filter(|_| !layer.models.is_empty())
                 .map(|line| ("models".to_owned(), line)),
         );
-        (manners, others)
+        (harmless, others)
     }
 
     /// What it says of a setting.
     pub(super) fn setting(&self, key: &str) -> Option<&Setting> {
-        self.said.iter().find(|(manner, _)| manner.key() == key).map(|(_, setting)| setting)
+        self.said.iter().find(|(known, _)| known.key() == key).map(|(_, setting)| setting)
     }
 }

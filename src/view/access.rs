@@ -14,7 +14,7 @@ use axum::response::Response;
 
 /// What a request must bring.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Access {
     token: String,
     /// The names that this server goes by, with its port.
     hosts: [String; 2],
@@ -24,7 +24,7 @@ pub(super) struct Door {
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
-impl Door {
+impl Access {
     /// With a token that nobody can guess.
     pub(super) fn new(port: u16) -> Self {
         Self {
@@ -86,8 +86,8 @@ fn same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Stands before everything else.
-pub(super) async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let mut response = match door.refuses(&request) {
+pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let mut response = match access.refuses(&request) {
         None => next.run(request).await,
         Some((status, why)) => {
             let mut refused = Response::new(Body::from(format!("{why}\n")));
@@ -121,20 +121,20 @@ pub(super) async fn guard(State(door): State<Arc<Door>>, request: Request, next:
 mod tests {
     use super::*;
 
-    fn refused(door: &Door, method: Method, path: &str, headers: &[(&str, &str)]) -> Option<StatusCode> {
+    fn refused(access: &Access, method: Method, path: &str, headers: &[(&str, &str)]) -> Option<StatusCode> {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        door.refuses(&request.body(Body::empty()).unwrap()).map(|(status, _)| status)
+        access.refuses(&request.body(Body::empty()).unwrap()).map(|(status, _)| status)
     }
 
     #[test]
     fn who_comes_in_knows_the_token_and_was_sent_here() {
-        let door = Door::new(80);
-        let path = format!("/{}/", door.token);
+        let access = Access::new(80);
+        let path = format!("/{}/", access.token);
         let host = ("host", "127.0.0.1:80");
-        let get = |path: &str, headers: &[(&str, &str)]| refused(&door, Method::GET, path, headers);
+        let get = |path: &str, headers: &[(&str, &str)]| refused(&access, Method::GET, path, headers);
         assert_eq!(get(&path, &[host]), None);
         assert_eq!(get(&path, &[("host", "LOCALHOST:80")]), None);
         assert_eq!(get(&format!("http://127.0.0.1:80{path}"), &[host]), None);
@@ -182,13 +182,13 @@ mod tests {
             assert_eq!(get(path, &[host]), no, "{path}");
         }
         for method in [Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::PATCH, Method::TRACE] {
-            assert_eq!(refused(&door, method, &path, &[host]), Some(StatusCode::METHOD_NOT_ALLOWED));
+            assert_eq!(refused(&access, method, &path, &[host]), Some(StatusCode::METHOD_NOT_ALLOWED));
         }
     }
 
     #[test]
     fn tokens_are_long_and_never_the_same() {
-        let [one, other] = [Door::new(1), Door::new(1)];
+        let [one, other] = [Access::new(1), Access::new(1)];
         assert_ne!(one.token, other.token);
         assert!(one.token.len() == 32 && one.token.bytes().all(|byte| byte.is_ascii_hexdigit()));
     }

@@ -10,7 +10,7 @@ use crate::adapters::raw::event::{At, ControlKind, Event, Field, Kind, Origin, R
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::live::Heard;
 use crate::backend::Backend;
-use crate::backend::inside::{Known, ServerMessage};
+use crate::backend::host_servers::{Known, ServerMessage};
 
 impl Session {
     /// The back end has a message for such a server.

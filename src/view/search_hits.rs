@@ -8,8 +8,8 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use super::pages::{broken, gone, json};
-use super::server::Desk;
-use super::words::words;
+use super::search_index::words;
+use super::server::AppState;
 use crate::io::{Console, Input, Joined, Source, of_log};
 use crate::show::{Page, Pick, Row, What, show, shown};
 
@@ -35,9 +35,9 @@ struct Hit {
     text: String,
 }
 
-pub(super) async fn hits(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(String, usize)>, Query(Wanted { text }): Query<Wanted>) -> Response {
-    let Some(log) = desk.library.log(id) else { return gone() };
-    let Ok(place) = Arc::clone(&desk.reading).acquire_owned().await else {
+pub(super) async fn hits(State(app): State<Arc<AppState>>, Path((_, id)): Path<(String, usize)>, Query(Wanted { text }): Query<Wanted>) -> Response {
+    let Some(log) = app.library.log(id) else { return gone() };
+    let Ok(place) = Arc::clone(&app.reading).acquire_owned().await else {
         return broken();
     };
     let found = tokio::task::spawn_blocking(move || {

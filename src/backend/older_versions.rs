@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::cli::Cli;
-use super::inside::Known;
+use super::host_servers::Known;
 use super::requests::Requests;
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;

@@ -14,7 +14,7 @@ use crate::status::Failure;
 
 /// What a list says of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Gist {
+pub(super) struct Summary {
     /// The dialect.
     pub(super) agent: String,
     /// The id of its first session.
@@ -49,7 +49,7 @@ const LONGEST: usize = 160;
 ///
 /// # Errors
 /// When it cannot be read, or is none.
-pub(super) fn read(input: &Input, stop: &(dyn Fn() -> bool + Sync), said: &mut dyn FnMut(&str)) -> Result<Option<Gist>, Failure> {
+pub(super) fn read(input: &Input, stop: &(dyn Fn() -> bool + Sync), said: &mut dyn FnMut(&str)) -> Result<Option<Summary>, Failure> {
     let name = input.name();
     let mut source = Source::open(input, &Console::plain())?;
     let from = source.written_in(input, None)?;
@@ -71,17 +71,17 @@ fn walk(
     agent: &str,
     stop: &(dyn Fn() -> bool + Sync),
     said: &mut dyn FnMut(&str),
-) -> Result<Gist, Failure> {
+) -> Result<Summary, Failure> {
     let subagents = of_log(input, from, source.head());
     let mut teller = Teller {
-        gist: Gist {
+        summary: Summary {
             agent: agent.to_owned(),
             is_subagent: begins_as_subagent(source.head()),
             beside: subagents
                 .iter()
                 .filter_map(|subagent| Some(subagent.input.path()?.into_owned()))
                 .collect(),
-            ..Gist::default()
+            ..Summary::default()
         },
         answer: None,
         said,
@@ -94,50 +94,50 @@ fn walk(
         name: name.to_owned(),
         error,
     })?;
-    let mut gist = teller.gist;
-    gist.damaged = told.damaged;
-    gist.project = gist.project.or_else(|| noted_beside(&input.path()?));
-    if gist.title.is_empty() {
-        gist.title = teller.answer.unwrap_or_default();
+    let mut summary = teller.summary;
+    summary.damaged = told.damaged;
+    summary.project = summary.project.or_else(|| noted_beside(&input.path()?));
+    if summary.title.is_empty() {
+        summary.title = teller.answer.unwrap_or_default();
     }
     match told.stopped {
-        Some(error) if gist.turns == 0 || stop() => Err(Failure::of_log(name, error)),
+        Some(error) if summary.turns == 0 || stop() => Err(Failure::of_log(name, error)),
         // It is shown as far as it goes.
         Some(_) => {
-            gist.damaged += 1;
-            Ok(gist)
+            summary.damaged += 1;
+            Ok(summary)
         }
-        None => Ok(gist),
+        None => Ok(summary),
     }
 }
 
 struct Teller<'s> {
-    gist: Gist,
+    summary: Summary,
     answer: Option<String>,
     said: &'s mut dyn FnMut(&str),
 }
 
 impl Page for Teller<'_> {
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let gist = &mut self.gist;
+        let summary = &mut self.summary;
         match &row.what {
             What::Session(head) => {
-                if gist.session.is_none() {
-                    gist.session = head.id.map(cut);
+                if summary.session.is_none() {
+                    summary.session = head.id.map(cut);
                 }
                 if let Some(facts) = head.facts {
                     let text = |text: &Option<String>| text.as_deref().map(cut);
-                    gist.project = gist.project.take().or_else(|| text(&facts.cwd));
-                    gist.model = gist.model.take().or_else(|| text(&facts.model));
+                    summary.project = summary.project.take().or_else(|| text(&facts.cwd));
+                    summary.model = summary.model.take().or_else(|| text(&facts.model));
                 }
             }
             What::Turn { started } => {
-                gist.turns += 1;
-                gist.started = gist.started.or_else(|| started.and_then(agentglot_adapters::events::Time::millis));
+                summary.turns += 1;
+                summary.started = summary.started.or_else(|| started.and_then(agentglot_adapters::events::Time::millis));
             }
             What::Prompt { text, by, .. } => {
-                if gist.title.is_empty() && *by == By::User {
-                    gist.title = cut(text);
+                if summary.title.is_empty() && *by == By::User {
+                    summary.title = cut(text);
                 }
                 (self.said)(text);
             }
@@ -149,8 +149,8 @@ impl Page for Teller<'_> {
             }
             What::Thinking { text, .. } => (self.said)(text),
             What::Call { call, deed, state, .. } => {
-                gist.calls += 1;
-                gist.failed += u64::from(!state.is_fine());
+                summary.calls += 1;
+                summary.failed += u64::from(!state.is_fine());
                 (self.said)(&call.name);
                 (self.said)(&deed.verb);
                 (self.said)(&deed.object);
@@ -168,7 +168,7 @@ impl Page for Teller<'_> {
             }
             What::Damage { .. } => {}
             What::Outcome(ended) => {
-                gist.bad = ended
+                summary.bad = ended
                     .outcome
                     .is_some_and(|outcome| outcome.kind != OutcomeKind::Success && !outcome.synthetic);
                 (self.said)(ended.outcome.and_then(|outcome| outcome.error.as_deref()).unwrap_or_default());
@@ -222,8 +222,8 @@ mod tests {
     fn a_log_is_told_in_a_few_words() {
         let log = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/cursor/read_edit.jsonl");
         let mut words = String::new();
-        let gist = read(&Input::File(log), &|| false, &mut |text| words.push_str(text)).unwrap().unwrap();
-        assert_eq!((gist.agent.as_str(), gist.turns, gist.damaged), ("cursor", 1, 0));
-        assert!(gist.calls > 1 && !gist.title.is_empty() && words.contains("greet"), "{gist:?}");
+        let summary = read(&Input::File(log), &|| false, &mut |text| words.push_str(text)).unwrap().unwrap();
+        assert_eq!((summary.agent.as_str(), summary.turns, summary.damaged), ("cursor", 1, 0));
+        assert!(summary.calls > 1 && !summary.title.is_empty() && words.contains("greet"), "{summary:?}");
     }
 }

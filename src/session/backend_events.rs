@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::control::{Asked, seen_by_host, unanswered};
 use super::turn::Turn;
-use super::{Session, inside, typed};
+use super::{Session, host_servers, text_questions};
 use crate::adapters::raw::event::Session as SessionFacts;
 use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Outcome, Prompt, PromptSource, Request, Response, Withdraw};
 use crate::adapters::raw::json::{Raw, Str};
@@ -18,7 +18,7 @@ impl Session {
         if let Kind::Session(session) = event.kind
             && !backend.inside().is_empty()
         {
-            let (tools, servers) = inside::facts(session, backend.inside());
+            let (tools, servers) = host_servers::facts(session, backend.inside());
             let session = SessionFacts {
                 tools: Some(Raw::trusted(&tools)),
                 mcp_servers: Some(Raw::trusted(&servers)),
@@ -126,7 +126,7 @@ impl Session {
         }
         let free = asks_permission && self.is_free(request.permission, backend.dialect());
         if self.host.types_answers && asks_permission && (self.same || !self.host.allows_all) {
-            self.unasked.push_back(typed::Question::of(&id, event, request));
+            self.unasked.push_back(text_questions::Question::of(&id, event, request));
             return self.ask_person(now, backend);
         }
         let unheard = self.conduct.unheard(request, event.fields);

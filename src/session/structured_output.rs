@@ -1,7 +1,7 @@
 //! Answers in the form of the host's JSON schema, from programs that know nothing of it.
 
 use super::Session;
-use super::spoken::Spoken;
+use super::final_text::Spoken;
 use crate::adapters::raw::event::{Event, Fields, Kind, Limit, Outcome, OutcomeKind, Request};
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::Launch;

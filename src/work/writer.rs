@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::order::{End, InFile, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
-use super::sheets::Sheets;
+use super::table_files::Sheets;
 use super::{Done, Work};
 use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
@@ -15,7 +15,7 @@ use crate::system::no_folder;
 
 /// Writes what comes to it, in the order in which it comes: output, ledger, messages.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct LogWriter {
     console: Console,
     stdout: Option<Target>,
     ledger: Option<(File, PathBuf)>,
@@ -33,25 +33,25 @@ pub(super) struct Desk {
     status: Status,
 }
 
-impl Desk {
+impl LogWriter {
     /// Everything that all logs share is opened now: it makes no sense to begin without it.
     pub(super) fn open(work: &Work, stdout: Target, console: &Console) -> Result<Self, Failure> {
-        let mut desk = Self::bare(work, console)?;
+        let mut writer = Self::bare(work, console)?;
         // Last: what is begun here gets its name in the end.
         match &work.tables {
-            Some(tables) => desk.sheets = Some(Sheets::open(tables, Some(stdout))?),
-            None if work.outputs.is_none() => desk.stdout = Some(stdout),
+            Some(tables) => writer.sheets = Some(Sheets::open(tables, Some(stdout))?),
+            None if work.outputs.is_none() => writer.stdout = Some(stdout),
             None => {}
         }
-        Ok(desk)
+        Ok(writer)
     }
 
     /// The same for tables that go to no file.
     #[cfg(feature = "columnar")]
     pub(super) fn open_for(work: &Work, sheets: Sheets, console: &Console) -> Result<Self, Failure> {
-        let mut desk = Self::bare(work, console)?;
-        desk.sheets = Some(sheets);
-        Ok(desk)
+        let mut writer = Self::bare(work, console)?;
+        writer.sheets = Some(sheets);
+        Ok(writer)
     }
 
     fn bare(work: &Work, console: &Console) -> Result<Self, Failure> {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::gist::Gist;
 use super::library::{Log, What};
 use super::place::Stamp;
-use super::words::{Doc, Saved, Words};
+use super::search_index::{Doc, Saved, Words};
+use super::summary::Summary;
 use crate::system::{cache_folder, private_folder};
 
 /// What was known of the logs of a place.
@@ -34,7 +34,7 @@ pub(super) struct Known {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doc: Option<Doc>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    gist: Option<Arc<Gist>>,
+    summary: Option<Arc<Summary>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<Arc<str>>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Known {
 /// So many programs keep something of one place at the same time.
 const SLOTS: usize = 4;
 /// Whoever reads logs otherwise reads them anew.
-const HEAD: &str = concat!("agentglot view 2 ", env!("CARGO_PKG_VERSION"));
+const HEAD: &str = concat!("agentglot view 3 ", env!("CARGO_PKG_VERSION"));
 
 impl Kept {
     /// What is kept of the place with this key; nothing without one, or where nothing can be kept.
@@ -77,8 +77,8 @@ impl Kept {
             size: known.size,
             modified: known.modified,
         };
-        let what = match (known.gist, known.unread) {
-            (Some(gist), _) => What::Told(gist),
+        let what = match (known.summary, known.unread) {
+            (Some(summary), _) => What::Told(summary),
             (None, Some(why)) => What::Unread(why),
             (None, None) => What::Empty,
         };
@@ -115,8 +115,8 @@ impl Kept {
 impl Known {
     /// What is known of a log. One whose path is no text is not kept.
     pub(super) fn of(log: &Log) -> Self {
-        let (gist, unread) = match &log.what {
-            What::Told(gist) => (Some(Arc::clone(gist)), None),
+        let (summary, unread) = match &log.what {
+            What::Told(summary) => (Some(Arc::clone(summary)), None),
             What::Unread(why) => (None, Some(Arc::clone(why))),
             What::Empty | What::Waiting => (None, None),
         };
@@ -125,7 +125,7 @@ impl Known {
             size: log.stamp.size,
             modified: log.stamp.modified,
             doc: log.doc,
-            gist,
+            summary,
             unread,
         }
     }
