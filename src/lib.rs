@@ -36,13 +36,13 @@ pub mod command;
 #[cfg(all(unix, feature = "agent"))]
 pub mod config;
 #[cfg(all(unix, feature = "agent"))]
-mod front;
-#[cfg(all(unix, feature = "agent"))]
 mod homes;
 pub mod io;
 #[cfg(all(unix, feature = "agent"))]
 pub mod record;
 pub mod schema;
+#[cfg(all(unix, feature = "agent"))]
+mod serve;
 #[cfg(all(unix, feature = "agent"))]
 pub mod session;
 pub mod show;

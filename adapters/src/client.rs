@@ -2,16 +2,16 @@
 //!
 //! A program that hosts speak to in lines is told what our host says as it comes ([`crate::live::Speaker`]). Here a conversation stands
 //! between: a handshake, a session that is opened or loaded, prompts that are requests, questions whose answers carry the number of the
-//! request. A [`Client`] holds it. It is the counterpart of a [`Front`](crate::front::Front) and like everything here it does no IO: it takes
+//! request. A [`Client`] holds it. It is the counterpart of a [`SessionServer`](crate::server::SessionServer) and like everything here it does no IO: it takes
 //! what the host says and the program's lines, and tells what is to be written to the program and what the session is to read.
 
 use std::fmt::Debug;
 
 use crate::codec::{Dialect, Format};
 use crate::event::Input;
-use crate::front::Listed;
 use crate::json::Raw;
 use crate::launch::{Launch, Means, PermissionMode, Program};
+use crate::server::Listed;
 
 /// The host's side of such a protocol, for one session.
 pub trait Client: Debug {

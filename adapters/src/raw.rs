@@ -28,7 +28,7 @@ inside! {
     /// The canonical model, borrowed.
     event,
     /// Protocols of many sessions.
-    front,
+    server,
     /// Bytes to lines, values and server-sent events.
     frame,
     /// Ids that are made up.

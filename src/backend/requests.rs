@@ -14,11 +14,11 @@ use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, 
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
-use crate::adapters::raw::front::Listed;
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::Str;
 use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
 use crate::adapters::raw::prompts;
+use crate::adapters::raw::server::Listed;
 use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
 use crate::backend::control_support::{Behind, Control, Reach, reach};

@@ -119,10 +119,10 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             return Ok(refusal::on_stderr(host, &error.text, error.exit_code));
         }
     };
-    if let Some(begin) = (program.traits.front)(&launch) {
+    if let Some(begin) = (program.traits.server)(&launch) {
         let runtime = runtime()?;
         let stop = runtime.block_on(async { Signals::watch() })?;
-        let done = runtime.block_on(crate::front::run(run, &launch, begin, stop));
+        let done = runtime.block_on(crate::serve::run(run, &launch, begin, stop));
         // Whoever looks for sessions that nobody wants to know of any more is not waited for.
         runtime.shutdown_timeout(PATIENCE_FOR_LEFTOVERS);
         return done;

@@ -83,7 +83,7 @@ impl Encoder {
         self.style.source == Dialect::Acp
     }
 
-    /// Whether what is written is heard by a host that says its own part of the conversation, and is answered elsewhere ([`super::front`]).
+    /// Whether what is written is heard by a host that says its own part of the conversation, and is answered elsewhere ([`super::server`]).
     pub(super) const fn is_live(&self) -> bool {
         self.style.agent
     }

@@ -12,7 +12,6 @@ mod decode;
 mod encode;
 mod facts;
 pub(crate) mod fields;
-mod front;
 mod lines;
 mod others;
 mod own;
@@ -21,6 +20,7 @@ pub(crate) mod recognise;
 mod rpc;
 #[cfg(feature = "schema")]
 mod schema;
+mod server;
 mod tools;
 mod turn;
 mod update;

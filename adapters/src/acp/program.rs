@@ -1,7 +1,7 @@
 //! The program that speaks the protocol: editors start it and say everything else in its lines.
 
 use super::client::Conversation;
-use super::front::Sessions;
+use super::server::Sessions;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
@@ -32,7 +32,7 @@ pub(crate) static PROGRAM: Program = Program {
     api: "anthropic",
     patience: None,
     traits: Traits {
-        front: |_| Some(|setup| Box::new(Sessions::new(setup))),
+        server: |_| Some(|setup| Box::new(Sessions::new(setup))),
         client: Some(|launch, program| Box::new(Conversation::new(launch, program.traits.serves))),
         command: Some("acp"),
         ..Traits::NONE

@@ -51,7 +51,7 @@ pub(crate) static PROGRAM: Program = Program {
         )),
         answer_file: &["-o", "--output-last-message"],
         images: &["-i", "--image"],
-        front: |launch| (launch.format.mode == app_server::MODE).then_some(|setup| Box::new(app_server::front::Threads::new(setup))),
+        server: |launch| (launch.format.mode == app_server::MODE).then_some(|setup| Box::new(app_server::server::Threads::new(setup))),
         client: Some(app_server::client::client),
         ..Traits::NONE
     },

@@ -6,7 +6,7 @@ use super::{ArgError, PermissionMode, PromptBy};
 use crate::client::{Begin, Serves};
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
-use crate::front::Open;
+use crate::server::Open;
 
 /// A vendor's program: its command line, how it gets its prompts, the words of its refusals, and how it behaves towards its host.
 #[derive(Debug)]
@@ -109,10 +109,10 @@ pub struct Traits {
     pub end_is_outcome: bool,
     /// Variables that say a mode for which it has no flag: the mode, the variable, its value.
     pub mode_variables: &'static [(PermissionMode, &'static str, &'static str)],
-    /// It holds one session of the many that hosts of other programs have with one process ([`crate::front`]).
+    /// It holds one session of the many that hosts of other programs have with one process ([`crate::server`]).
     pub holds_sessions: bool,
     /// Such a program of many sessions, if this launch starts one.
-    pub front: fn(&Launch) -> Option<Open>,
+    pub server: fn(&Launch) -> Option<Open>,
     /// Behind us it is spoken to in requests ([`Client`](crate::client::Client)), for as long as a session; the launch says how its host wants it.
     pub client: Option<Begin>,
     /// The same in a protocol that is nobody's.
@@ -161,7 +161,7 @@ impl Traits {
         end_is_outcome: false,
         mode_variables: &[],
         holds_sessions: false,
-        front: |_| None,
+        server: |_| None,
         client: None,
         serves: None,
         command: None,

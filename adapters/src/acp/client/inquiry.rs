@@ -5,8 +5,8 @@ use super::{Asked, Conversation, Dir};
 use crate::client::{Exchange, Inquiry};
 use crate::conduct::quoted;
 use crate::event::Time;
-use crate::front::Listed;
 use crate::json::{Raw, Str};
+use crate::server::Listed;
 
 impl Conversation {
     /// The handshake is over: asks.

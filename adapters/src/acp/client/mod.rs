@@ -30,9 +30,9 @@ use crate::client::{Client, Done, Exchange, Inquiry, Serves, Undone, Wait};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{Block, Content, ControlKind, Input, InputKind, Prompt};
-use crate::front::Listed;
 use crate::json::{Cursor, Raw, Shape, sound_part};
 use crate::launch::{Launch, PermissionMode, Program};
+use crate::server::Listed;
 
 /// A session with an agent.
 #[derive(Debug)]

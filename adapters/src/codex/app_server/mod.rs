@@ -8,12 +8,12 @@ mod calls;
 pub(super) mod client;
 mod decode;
 mod encode;
-pub(super) mod front;
 mod given_up;
 mod items;
 mod message;
 mod requests;
 mod said;
+pub(super) mod server;
 mod write;
 mod write_calls;
 

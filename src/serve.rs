@@ -1,7 +1,7 @@
-//! A program in which one host has many sessions ([`Front`]): the host's two pipes, a process of our own for each session, the clock and the
+//! A program in which one host has many sessions ([`SessionServer`]): the host's two pipes, a process of our own for each session, the clock and the
 //! signals, all served at the same time.
 
-mod kept;
+mod stored_sessions;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,10 +10,10 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use agentglot_adapters::raw::frame::{Line, Lines};
-use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Open, Setup, Wait, inside};
 use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch, Program};
 use agentglot_adapters::raw::live::{Heard, Listener};
-use kept::{Keeper, Said, lines_of};
+use agentglot_adapters::raw::server::{Action, Actions, Listed, Open, SessionServer, Setup, Wait, inside};
+use stored_sessions::{Keeper, Said, lines_of};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -67,7 +67,7 @@ struct Server<'r> {
     run: &'r Run,
     /// Which program holds each of them.
     program: &'static Program,
-    front: Box<dyn Front>,
+    protocol: Box<dyn SessionServer>,
     sessions: BTreeMap<String, Running>,
     tasks: Vec<JoinHandle<()>>,
     /// Whether they have time to end by themselves.
@@ -87,7 +87,7 @@ struct Server<'r> {
 ///
 /// # Errors
 /// When there are no pipes to the host.
-pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
+pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
     let stdin = live::Input::stdin().map_err(|error| Failure::Read {
         name: "standard input".to_owned(),
         error,
@@ -101,7 +101,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
     let mut server = Server {
         run,
         program,
-        front: front(Setup {
+        protocol: protocol(Setup {
             launch: Launch {
                 format: program.dialect.into(),
                 input: InputFormat::StreamJson,
@@ -133,7 +133,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
     // The host says nothing more: what it has asked is answered first.
     let mut gone = false;
     loop {
-        if gone && server.lookups == 0 && !server.front.is_busy() {
+        if gone && server.lookups == 0 && !server.protocol.is_busy() {
             break;
         }
         let hold = stdout.queued() >= run.max_queued;
@@ -157,7 +157,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
                 Ok(0) => {
                     lines.finish(|line| server.hear(line, &mut stdout));
                     gone = true;
-                    server.deal(|front, actions| front.left(actions), &mut stdout);
+                    server.deal(|protocol, actions| protocol.left(actions), &mut stdout);
                 }
                 Ok(read) => lines.feed(&buffer[..read], |line| server.hear(line, &mut stdout)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -171,7 +171,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: Open, mut stop: impl 
             () = sleep_until(wake) => {}
         }
     }
-    server.deal(|front, actions| front.stop("the program was stopped", actions), &mut stdout);
+    server.deal(|protocol, actions| protocol.stop("the program was stopped", actions), &mut stdout);
     // Nobody is told any more what they say.
     drop(comes);
     server.sessions.clear();
@@ -205,11 +205,11 @@ impl Server<'_> {
     /// Hears a line of the host's, and goes on.
     fn hear(&mut self, line: Line<'_>, stdout: &mut live::Output) -> bool {
         match line {
-            Line::Whole { bytes: line, .. } => self.deal(|front, actions| front.hear(line, actions), stdout),
+            Line::Whole { bytes: line, .. } => self.deal(|protocol, actions| protocol.hear(line, actions), stdout),
             Line::Oversize { bytes, start, .. } => {
                 let why = format!("the line has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
                 Console::plain().say(&why);
-                self.deal(|front, actions| front.left_out(start, &why, actions), stdout);
+                self.deal(|protocol, actions| protocol.left_out(start, &why, actions), stdout);
             }
         }
         true
@@ -220,24 +220,24 @@ impl Server<'_> {
             return;
         };
         let mut actions = Actions::default();
-        let front = &mut self.front;
+        let protocol = &mut self.protocol;
         match came {
             Came::Bytes(bytes) => running
                 .reader
-                .feed(&bytes, &mut |heard| tell(front.as_mut(), session, &heard, &mut actions)),
+                .feed(&bytes, &mut |heard| tell(protocol.as_mut(), session, &heard, &mut actions)),
             Came::Over(why) => {
-                running.reader.finish(&mut |heard| tell(front.as_mut(), session, &heard, &mut actions));
-                self.front.ended(session, &why, &mut actions);
+                running.reader.finish(&mut |heard| tell(protocol.as_mut(), session, &heard, &mut actions));
+                self.protocol.ended(session, &why, &mut actions);
                 self.sessions.remove(session);
             }
         }
         self.do_all(actions, stdout);
     }
 
-    /// Lets the front deal with something, and does what comes of it.
-    fn deal(&mut self, what: impl FnOnce(&mut dyn Front, &mut Actions), stdout: &mut live::Output) {
+    /// Lets the protocol deal with something, and does what comes of it.
+    fn deal(&mut self, what: impl FnOnce(&mut dyn SessionServer, &mut Actions), stdout: &mut live::Output) {
         let mut actions = Actions::default();
-        what(self.front.as_mut(), &mut actions);
+        what(self.protocol.as_mut(), &mut actions);
         self.do_all(actions, stdout);
     }
 
@@ -258,7 +258,7 @@ impl Server<'_> {
         match action {
             Action::Open(session, launch) => {
                 if let Err(why) = self.open(&session, &launch) {
-                    self.front.ended(&session, &why, follows);
+                    self.protocol.ended(&session, &why, follows);
                 }
             }
             Action::Tell(session, lines) => {
@@ -348,7 +348,7 @@ impl Server<'_> {
         let mut follows = Actions::default();
         match found {
             Found::Said(session, said) => self.recall(&session, said, &mut follows),
-            Found::List(request, listed) => self.front.listed(&request, &listed, &mut follows),
+            Found::List(request, listed) => self.protocol.listed(&request, &listed, &mut follows),
         }
         self.do_all(follows, stdout);
     }
@@ -361,10 +361,10 @@ impl Server<'_> {
                 follows.notes.extend(said.notes);
                 found = Some(said.kept);
                 let mut reader = Listener::to_agent(lines_of(self.program.dialect), self.run.max_line);
-                let front = &mut self.front;
+                let protocol = &mut self.protocol;
                 let mut hear = |heard: Heard<'_, '_>| {
                     if let Heard::Event(event) = heard {
-                        front.recall(session, event, follows);
+                        protocol.recall(session, event, follows);
                     }
                 };
                 reader.feed(&said.lines, &mut hear);
@@ -373,7 +373,7 @@ impl Server<'_> {
             Ok(None) => {}
             Err(why) => follows.notes.push(why),
         }
-        self.front.recalled(session, found.as_ref(), follows);
+        self.protocol.recalled(session, found.as_ref(), follows);
     }
 
     /// Until when something has to happen.
@@ -393,7 +393,7 @@ impl Server<'_> {
         self.held = hold.then_some(now);
         let mut late = Vec::new();
         for (name, running) in &mut self.sessions {
-            let waits = self.front.waits(name);
+            let waits = self.protocol.waits(name);
             running.waits = match running.waits {
                 Some((wait, since)) if waits == Some(wait) => Some((wait, since + stood)),
                 _ => waits.map(|wait| (wait, now)),
@@ -411,7 +411,7 @@ impl Server<'_> {
                 Wait::Stop => "its turn did not stop in time",
             };
             let mut actions = Actions::default();
-            self.front.ended(&name, why, &mut actions);
+            self.protocol.ended(&name, why, &mut actions);
             self.sessions.remove(&name);
             self.do_all(actions, stdout);
         }
@@ -430,9 +430,9 @@ const fn patience(wait: Wait, timers: &Timers) -> Duration {
     }
 }
 
-fn tell(front: &mut dyn Front, session: &str, heard: &Heard<'_, '_>, actions: &mut Actions) {
+fn tell(protocol: &mut dyn SessionServer, session: &str, heard: &Heard<'_, '_>, actions: &mut Actions) {
     match heard {
-        Heard::Event(event) => front.said(session, event, actions),
+        Heard::Event(event) => protocol.said(session, event, actions),
         Heard::Input(_) => {}
         Heard::Damaged { why, .. } => actions.notes.push(format!("session {session}: a line that cannot be read: {why}")),
     }

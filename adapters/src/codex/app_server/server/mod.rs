@@ -1,4 +1,4 @@
-//! The program's side, as `codex app-server` is: many threads in one process ([`crate::front`]).
+//! The program's side, as `codex app-server` is: many threads in one process ([`crate::server`]).
 
 mod answer;
 mod history;
@@ -16,10 +16,10 @@ use thread::{Facts, Thread};
 use words::Wrong;
 
 use crate::event::{Event, Kind};
-use crate::front::question::Question;
-use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape};
 use crate::launch::{Launch, Resume};
+use crate::server::question::Question;
+use crate::server::{Action, Actions, Listed, SessionServer, Setup, Wait};
 
 /// The threads that a host has with us.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Threads {
     }
 }
 
-impl Front for Threads {
+impl SessionServer for Threads {
     /// What is no message is not answered, as the program does not: nobody could tell to what.
     fn hear(&mut self, line: &[u8], actions: &mut Actions) {
         let Ok(line) = std::str::from_utf8(line) else {

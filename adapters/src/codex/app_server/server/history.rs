@@ -2,10 +2,10 @@
 
 use crate::codec::Dialect;
 use crate::event::{Event, Kind, Origin, Outcome, OutcomeKind, Session};
-use crate::front::inside::{Tools, speaker};
 use crate::ids;
 use crate::json::{Raw, Str};
 use crate::live::Speaker;
+use crate::server::inside::{Tools, speaker};
 
 use super::thread::format;
 

@@ -3,11 +3,11 @@ use crate::event::{
     Block, Content, ControlKind, Kind, Origin, Outcome, OutcomeKind, Permission, Place, Reply, Request, Response, ResultStatus, ToolCall, ToolKind,
     ToolResult,
 };
-use crate::front::inside::Part;
 use crate::launch::Launch;
+use crate::server::inside::Part;
 
 fn sessions() -> Sessions {
-    let inside = crate::front::inside();
+    let inside = crate::server::inside();
     Sessions::new(Setup {
         launch: Launch::new(inside.dialect),
         new_id: || "s-1".to_owned(),

@@ -5,9 +5,9 @@ use super::policy::Ask;
 use super::words;
 use crate::conduct::quoted;
 use crate::event::{Request, ToolKind};
-use crate::front::Actions;
-use crate::front::question::{Decision, Question, unanswerable};
 use crate::json::{Raw, Str};
+use crate::server::Actions;
+use crate::server::question::{Decision, Question, unanswerable};
 use crate::tools::kind_of;
 
 /// Nobody has said what may be done.

@@ -9,11 +9,11 @@ use super::words::{self, Wrong, quoted_or_null};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Response, Session};
-use crate::front::inside::{Inside, Part, Tools, speaker};
-use crate::front::{Action, Actions, Wait};
 use crate::json::{Raw, Shape, Str};
 use crate::launch::{Launch, PermissionMode, Resume};
 use crate::live::Speaker;
+use crate::server::inside::{Inside, Part, Tools, speaker};
+use crate::server::{Action, Actions, Wait};
 
 /// See the module.
 #[derive(Debug)]

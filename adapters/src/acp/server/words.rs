@@ -2,9 +2,9 @@
 
 use super::super::rpc;
 use crate::conduct::quoted;
-use crate::front::Actions;
 use crate::json::{Raw, Shape, Str};
 use crate::launch::PermissionMode;
+use crate::server::Actions;
 
 /// What is answered to `initialize`: version 1 whatever was asked for, for an editor that does not speak it hangs up.
 pub(super) const CAPABILITIES: &str = concat!(

@@ -1,8 +1,8 @@
 //! Messages: answers, errors, notifications. Those of this protocol have no member `jsonrpc`.
 
 use crate::conduct::quoted;
-use crate::front::Actions;
 use crate::json::{Raw, Str};
+use crate::server::Actions;
 
 /// Why a request is refused, in the program's words where it has some.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use super::words::{Wrong, need};
 use crate::conduct::quoted;
-use crate::front::inside::Part;
 use crate::json::{Raw, Shape, Str};
+use crate::server::inside::Part;
 
 /// The parts of `input`. A file or a skill that is mentioned is told by its name and its place.
 pub(super) fn parts(input: Raw<'_>) -> Result<Vec<Part>, Wrong> {

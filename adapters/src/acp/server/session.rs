@@ -9,11 +9,11 @@ use super::words::{self, Wrong};
 use crate::codec::Dialect;
 use crate::conduct::quoted;
 use crate::event::{ControlKind, Event, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Reply, Response, Scope, StopKind};
-use crate::front::inside::{Inside, Part, Tools, speaker};
-use crate::front::{Action, Actions, Wait};
 use crate::json::{Out, Raw, Str};
 use crate::launch::{Launch, PermissionMode, Resume};
 use crate::live::Speaker;
+use crate::server::inside::{Inside, Part, Tools, speaker};
+use crate::server::{Action, Actions, Wait};
 
 /// See the module.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
-//! What a front says to the program of a session.
+//! What a server says to the program of a session.
 
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{At, Block, Content, ControlKind, Field, Input, InputKind, Media, Origin, Prompt, PromptSource, Request, Response};
-use crate::front::{Action, Actions};
 use crate::json::{Raw, Str};
 use crate::live::{Manner, Speaker};
+use crate::server::{Action, Actions};
 
-/// The program of a session, as its front sees it.
+/// The program of a session, as its server sees it.
 #[derive(Debug)]
 pub(crate) struct Inside {
     session: String,

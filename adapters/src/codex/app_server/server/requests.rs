@@ -7,9 +7,9 @@ use super::thread::Thread;
 use super::words::{self, Wrong, need, text};
 use super::{Page, Reading, Then, Threads};
 use crate::conduct::quoted;
-use crate::front::{Action, Actions};
 use crate::json::{Raw, Shape};
 use crate::launch::{Launch, Resume, Text};
+use crate::server::{Action, Actions};
 
 /// The requests that are served.
 const METHODS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! The agent's side of the protocol, version 1, as an editor starts it: many sessions in one process ([`crate::front`]).
+//! The agent's side of the protocol, version 1, as an editor starts it: many sessions in one process ([`crate::server`]).
 
 mod answer;
 mod prompt;
@@ -15,10 +15,10 @@ use session::Session;
 use words::Wrong;
 
 use crate::event::{Event, Kind, iso};
-use crate::front::question::Question;
-use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape, Str};
 use crate::launch::Resume;
+use crate::server::question::Question;
+use crate::server::{Action, Actions, Listed, SessionServer, Setup, Wait};
 
 /// The sessions that an editor has with us.
 #[derive(Debug)]
@@ -203,7 +203,7 @@ impl Sessions {
     }
 }
 
-impl Front for Sessions {
+impl SessionServer for Sessions {
     fn hear(&mut self, line: &[u8], actions: &mut Actions) {
         let Ok(line) = std::str::from_utf8(line) else {
             return words::refuse("null", &Wrong::parse("the line is no UTF-8"), actions);

@@ -2,7 +2,7 @@
 //!
 //! Each session is a process of its own: our own program, which is there another dialect's program, one that a host speaks to in lines for
 //! as long as it likes ([`inside`]). So sessions share nothing, and all that one needs (turns, deadlines, permissions, whoever answers) is
-//! there already. A [`Front`] stands before them: it takes the host's lines and what the sessions say, and tells what is to be done. Like
+//! there already. A [`SessionServer`] stands before them: it takes the host's lines and what the sessions say, and tells what is to be done. Like
 //! everything here it does no IO.
 
 pub(crate) mod inside;
@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::launch::{Launch, Program};
 
 /// The program's side of such a protocol.
-pub trait Front: std::fmt::Debug {
+pub trait SessionServer: std::fmt::Debug {
     /// The host says a line.
     fn hear(&mut self, line: &[u8], actions: &mut Actions);
 
@@ -75,7 +75,7 @@ pub enum Action {
     Open(String, Box<Launch>),
     /// Say these lines to it.
     Tell(String, Vec<u8>),
-    /// Tell what was said in a session before: [`Front::recall`], [`Front::recalled`].
+    /// Tell what was said in a session before: [`SessionServer::recall`], [`SessionServer::recalled`].
     Recall {
         /// The session.
         session: String,
@@ -89,7 +89,7 @@ pub enum Action {
         /// The other id.
         id: String,
     },
-    /// Say which sessions there are: [`Front::listed`].
+    /// Say which sessions there are: [`SessionServer::listed`].
     List {
         /// The request, which the answer names.
         request: String,
@@ -113,7 +113,7 @@ pub struct Listed {
     pub written: i64,
 }
 
-/// What a front is made of.
+/// What a server is made of.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What each session begins with.
@@ -128,10 +128,10 @@ pub struct Setup {
     pub home: String,
 }
 
-/// How a front begins.
-pub type Open = fn(Setup) -> Box<dyn Front>;
+/// How a server begins.
+pub type Open = fn(Setup) -> Box<dyn SessionServer>;
 
-/// Whose program the sessions behind a front are.
+/// Whose program the sessions behind a server are.
 ///
 /// # Panics
 /// Never: one vendor's program says that it holds sessions.

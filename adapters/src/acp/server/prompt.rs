@@ -1,8 +1,8 @@
 //! A prompt's blocks as a model is told them.
 
 use super::words::Wrong;
-use crate::front::inside::Part;
 use crate::json::{Raw, Shape};
+use crate::server::inside::Part;
 
 /// What the editor's blocks say. A link is a name and an address; what a file holds stands below its address.
 pub(super) fn blocks(prompt: Raw<'_>) -> Result<Vec<Part>, Wrong> {

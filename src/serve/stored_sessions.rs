@@ -12,8 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::client::Inquiry;
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use agentglot_adapters::raw::front::Listed;
 use agentglot_adapters::raw::launch::Launch;
+use agentglot_adapters::raw::server::Listed;
 use agentglot_adapters::turns;
 
 use crate::agent::persona;
@@ -247,7 +247,7 @@ fn find(id: &str, cwd: Option<&str>, dialect: Dialect, format: Format) -> Option
     session.filter(is_here).zip(found.map(Kept::input))
 }
 
-/// The format of the lines that a front is told what was said in.
+/// The format of the lines that a server is told what was said in.
 pub(super) fn lines_of(inside: Dialect) -> Format {
     let mode = inside.vendor().stores.first().map_or(inside.modes()[0], |store| store.mode);
     Format { dialect: inside, mode }
@@ -257,7 +257,7 @@ fn real(cwd: &str) -> PathBuf {
     Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into())
 }
 
-/// A session in the words in which a front hears it: those of the program that is played to it.
+/// A session in the words in which a server hears it: those of the program that is played to it.
 fn converted(kept: Listed, input: &Input, from: Format) -> Result<Said, String> {
     let (log, _) = Source::log(input, Some(from), &Console::plain()).map_err(|failure| failure.to_string())?;
     let mut lines = Vec::new();
@@ -267,7 +267,7 @@ fn converted(kept: Listed, input: &Input, from: Format) -> Result<Said, String> 
 
 /// A log in the words of the program that is played to a session. What is odd about it.
 fn in_words_of_inside(log: impl Read + Send, from: Format, name: &str, lines: &mut Vec<u8>) -> Result<Vec<String>, String> {
-    let to = lines_of(agentglot_adapters::raw::front::inside().dialect);
+    let to = lines_of(agentglot_adapters::raw::server::inside().dialect);
     let report = crate::convert(log, &mut Cursor::new(lines), Options::new(from, to)).map_err(|error| error.to_string())?;
     let odd = report.damage.iter().map(|damage| format!("{name}: {}", damage.reason));
     Ok(odd.collect())

@@ -4,9 +4,9 @@ use super::super::lines;
 use super::words::Wrong;
 use super::{Sessions, words};
 use crate::event::{Request, ToolCall, ToolKind};
-use crate::front::Actions;
-use crate::front::question::{Decision, Question, unanswerable};
 use crate::json::{Out, Raw, Str};
+use crate::server::Actions;
+use crate::server::question::{Decision, Question, unanswerable};
 
 /// Nobody has said what may be done.
 pub(super) const UNSAID: Decision = Decision::Nothing("The editor did not say whether this may run.");
