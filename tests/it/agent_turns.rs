@@ -1,5 +1,6 @@
 //! Turns of the built-in agent that a host of Claude Code's has not asked for: calls that a hook has put off, subagents in the background.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -108,15 +109,38 @@ fn a_call_that_was_put_off_does_not_run_where_its_hooks_cannot_be_asked() {
     );
 }
 
+/// As Claude Code 2.1.332 does: whoever puts a call off wants to have a say before it runs, whatever stands beside it.
 #[test]
-fn calls_that_are_not_alone_are_not_put_off() {
-    let play = Play::script(vec![Answer::calls(&[bash("echo a > a"), bash("echo b > b")]), Answer::text("Both.")]);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-    let result = serve(&mut host, 1, |_| decides("defer")).remove(0);
-    closed(host);
-    assert_eq!((&result["result"], &result["deferred_tool_use"]), (&json!("Both."), &Value::Null));
-    assert_eq!((play.read("a"), play.read("b")), ("a\n".to_owned(), "b\n".to_owned()));
+fn calls_that_are_not_alone_are_put_off_too() {
+    for (first, second, waits, ran) in [("defer", "allow", "a", "b"), ("allow", "defer", "b", "a"), ("defer", "defer", "b", "")] {
+        let play = Play::script(vec![Answer::calls(&[bash("echo a > a"), bash("echo b > b")]), Answer::text("Then.")]);
+        let mut host = play.host("claude", BASH);
+        host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+        let asked = Cell::new(0);
+        let result = serve(&mut host, 1, |_| {
+            asked.set(asked.get() + 1);
+            decides(if asked.get() == 1 { first } else { second })
+        })
+        .remove(0);
+        let end = closed(host);
+        let call = &result["deferred_tool_use"];
+        assert_eq!(result["stop_reason"], "tool_deferred", "{end:#?}");
+        assert_eq!(call["input"]["command"], format!("echo {waits} > {waits}"), "{end:#?}");
+        let there = |name: &str| play.path(name).exists();
+        assert_eq!((there("a"), there("b")), (ran == "a", ran == "b"), "{first}, {second}");
+        let resumed = [BASH, &["--resume", result["session_id"].as_str().unwrap()]].concat();
+        let mut host = play.host("claude", &resumed);
+        host.say(&hello(&["PreToolUse"], &json!({})));
+        let result = serve(&mut host, 1, |_| decides("allow")).remove(0);
+        let end = closed(host);
+        let again = called(&end.lines, "PreToolUse");
+        assert_eq!((again.len(), &again[0]["tool_use_id"]), (1, &call["id"]), "{end:#?}");
+        assert_eq!((&result["result"], play.read(waits)), (&json!("Then."), format!("{waits}\n")), "{end:#?}");
+        assert_eq!((there("a"), there("b")), (ran == "a" || waits == "a", true), "{first}, {second}");
+        // The model reads one result of each call.
+        let last = play.server.asked().pop().unwrap().all();
+        assert_eq!(last.matches("\"tool_call_id\"").count(), 2, "{last}");
+    }
 }
 
 #[test]

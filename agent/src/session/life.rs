@@ -67,7 +67,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
         return outcome::tell(context, &finished, begun, echoed);
     }
-    turn::deferred::give_up(&mut conversation);
+    turn::deferred::give_up(&mut conversation, None);
     if context.host.launch.replay_user_messages {
         context.host.events.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }

@@ -277,7 +277,7 @@ impl<'a> Chain<'a> {
     fn deferred<'o>(&self, open: &'o [String]) -> Option<&'o str> {
         let entries = self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last);
         let deferred: Vec<String> = entries.filter_map(|(_, entry)| entry.deferred()).collect();
-        open.iter().find(|call| deferred.contains(call)).map(String::as_str)
+        open.iter().rfind(|call| deferred.contains(call)).map(String::as_str)
     }
 
     /// The blocks of each reply of which one is on the way, in the order of the file, by each block.
@@ -397,12 +397,19 @@ impl Results {
 }
 
 impl History {
-    /// Takes the answer away that was made up for a call at the very end.
+    /// Takes the answer away that was made up for a call of the last reply, behind which nothing was said.
     fn take_deferred(&mut self, call: &str) -> Option<Call> {
-        let [.., asks, answers] = &self.messages[..] else { return None };
-        let answered = matches!(&answers.parts[..], [Part::Result(result)] if result.call == call);
-        let call = asks.calls().find(|known| known.id == call).filter(|_| answered).cloned()?;
-        self.messages.pop();
+        let [.., asks, answers] = &mut self.messages[..] else { return None };
+        let call = asks.calls().find(|known| known.id == call).cloned()?;
+        if !answers.parts.iter().all(|part| matches!(part, Part::Result(_))) {
+            return None;
+        }
+        answers
+            .parts
+            .retain(|part| !matches!(part, Part::Result(result) if result.call == call.id));
+        if answers.parts.is_empty() {
+            self.messages.pop();
+        }
         Some(call)
     }
 

@@ -28,7 +28,7 @@ const MOST_OF_ALL: usize = 64 << 20;
 /// What came of the calls of a round.
 #[derive(Debug, Default)]
 pub(crate) struct AllDone {
-    /// A result for each call, in the order of the calls.
+    /// A result for each call that was not put off, in the order of the calls.
     pub results: Vec<Part>,
     /// The turn ends here.
     pub end: Option<End>,
@@ -38,14 +38,13 @@ pub(crate) struct AllDone {
 /// then nothing runs.
 pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
     let mut all = AllDone::default();
-    let alone = calls.len() == 1;
     let mut contexts = Vec::new();
     let (mut at, mut size) = (0, 0);
     while at < calls.len() {
         let many = calls[at..]
             .iter()
             .take(context.persona_session.side_by_side())
-            .take_while(|call| !cut && all.end.is_none() && only_reads(conversation, call))
+            .take_while(|call| !cut && !all.stops() && only_reads(conversation, call))
             .count();
         let batch = &calls[at..at + many.max(1)];
         at += batch.len();
@@ -53,8 +52,8 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
             .iter()
             .enumerate()
             .map(|(number, call)| {
-                let (stopped, full) = (all.end.is_some(), size > MOST_OF_ALL);
-                let place = Place { cut, stopped, full, alone };
+                let (stopped, full) = (all.stops(), size > MOST_OF_ALL);
+                let place = Place { cut, stopped, full };
                 async move { (number, one(context, conversation, call, place).await) }
             })
             .collect();
@@ -63,7 +62,8 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
             size += one.result.iter().flat_map(|result| &result.content).map(Part::size).sum::<usize>();
             results[number] = one.result;
             contexts.extend(one.context);
-            if all.end.is_none() {
+            // Of several calls that are put off the last one is told; what ends the turn in another way goes before all of them.
+            if one.end.is_some() && !all.stops() {
                 all.end = one.end;
             }
         }
@@ -71,10 +71,17 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
     }
     all.results.extend(contexts.into_iter().map(Part::Text));
     let deferred = matches!(all.end, Some(End::Deferred(..)));
-    if context.turns.cancel_of(conversation).is_cancelled() && !deferred {
+    if context.turns.cancel_of(conversation).is_cancelled() && !(deferred && calls.len() == 1) {
         all.end = Some(End::Interrupted(true));
     }
     all
+}
+
+impl AllDone {
+    /// Whether the turn ends before the calls that are left. A call that is put off keeps no other one from running.
+    const fn stops(&self) -> bool {
+        !matches!(self.end, None | Some(End::Deferred(..)))
+    }
 }
 
 /// Where a call stands.
@@ -86,8 +93,6 @@ struct Place {
     stopped: bool,
     /// The results before it are too large already.
     full: bool,
-    /// It is the only one of its reply.
-    alone: bool,
 }
 
 /// What came of one call.
@@ -124,7 +129,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
     } else if place.full {
         Given::error("This call did not run: the results of the calls before it are too large already. Make it again by itself.")
     } else {
-        span.within(judged(context, conversation, call, place.alone, &mut ran)).await
+        span.within(judged(context, conversation, call, &mut ran)).await
     };
     if let Some(End::Deferred(call, input)) = &ran.end {
         span.set("agentglot.tool.status", "deferred");
@@ -219,7 +224,7 @@ fn cut(content: &mut [Part]) {
 }
 
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
-async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call, alone: bool, ran: &mut Ran) -> Given {
+async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call, ran: &mut Ran) -> Given {
     let tool = conversation.tool(&call.name);
     let input = match serde_json::from_str::<Value>(&call.input) {
         Ok(input) if input.is_object() => input,
@@ -246,7 +251,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     let permission = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(INTERRUPTED),
-        permission = permission::ask(context, conversation, tool.as_ref(), call, &input, alone) => permission,
+        permission = permission::ask(context, conversation, tool.as_ref(), call, &input) => permission,
     };
     let (input, granted) = match permission {
         Permission::Given(input, decision, granted) => {

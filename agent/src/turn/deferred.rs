@@ -6,7 +6,10 @@
 //!
 //! Where nobody is left to ask those hooks, the call stays put off.
 //!
-//! Only a call that stands alone in its reply can be put off: others of the reply would have results already.
+//! Other calls of the reply run, and have their results when somebody comes back. Of several that are put off the last one waits; the
+//! others have failed.
+
+use std::collections::HashSet;
 
 use crate::conversation::Conversation;
 use crate::model::message::{Call, CallResult, Part, Role};
@@ -14,13 +17,18 @@ use crate::model::message::{Call, CallResult, Part, Role};
 /// What the model reads of a call that nobody came back to.
 const GIVEN_UP: &str = "The call was put off before it ran, and the user went on without it.";
 
-/// The conversation goes on without the calls that were put off: they have failed.
-pub(crate) fn give_up(conversation: &mut Conversation) {
-    let Some(last) = conversation.messages.last().filter(|last| last.role == Role::Assistant) else {
+/// The conversation goes on without the calls of the last reply that were put off, but for the one that `waits`: they have failed.
+pub(crate) fn give_up(conversation: &mut Conversation, waits: Option<&str>) {
+    let Some(at) = conversation.messages.iter().rposition(|message| message.role == Role::Assistant) else {
         return;
     };
-    let results: Vec<Part> = last
+    let parts = conversation.messages[at + 1..].iter().flat_map(|message| &message.parts);
+    let answered: HashSet<&str> = parts
+        .filter_map(|part| if let Part::Result(result) = part { Some(&*result.call) } else { None })
+        .collect();
+    let results: Vec<Part> = conversation.messages[at]
         .calls()
+        .filter(|call| !answered.contains(&*call.id) && waits != Some(&*call.id))
         .map(|call| {
             let result = CallResult {
                 call: call.id.clone(),

@@ -63,8 +63,8 @@ pub(crate) enum Before {
 const GUARD_GONE: &str =
     "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.";
 
-/// Before a call; whether it is the only one of its reply.
-pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, alone: bool) -> Before {
+/// Before a call.
+pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value) -> Before {
     let fields = about(call, input);
     let outcome = run(context, conversation.subagent.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
     if let Some(added) = outcome.context() {
@@ -82,11 +82,11 @@ pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, c
     if outcome.unheard {
         return Before::Deny(GUARD_GONE.to_owned());
     }
-    let deferrable = alone && conversation.subagent.is_none() && context.persona.hooks.defers;
+    let deferrable = conversation.subagent.is_none() && context.persona.hooks.defers;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;
         if ignored {
-            tracing::warn!(tool = call.name, "a hook wants to put a call off that is not the only one of its reply");
+            tracing::warn!(tool = call.name, "a hook wants to put a call off that is a subagent's");
         }
         !ignored
     });

@@ -173,6 +173,8 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             conversation.add_user(done.results);
         }
         if let Some(end) = done.end {
+            let waits = if let End::Deferred(call, _) = &end { Some(&*call.id) } else { None };
+            deferred::give_up(conversation, waits);
             return Finished::of(end, rounds);
         }
         if context.tools.structured.borrow().is_some() && main {

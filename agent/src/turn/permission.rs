@@ -41,12 +41,12 @@ pub(crate) fn offers(context: &Context, tool: &dyn Tool) -> bool {
     tool.spec().name == crate::turn::structured::NAME || context.policy.borrow().offered(tool.spec())
 }
 
-/// Asks for permission: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
-pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Permission {
+/// Asks for permission: hooks first, then the rules, then the host.
+pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let (mut asked_by_hook, mut allowed_by_hook) = (false, false);
-    match hooks::before(context, conversation, call, &input, alone).await {
+    match hooks::before(context, conversation, call, &input).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
             input = updated.unwrap_or(input);
