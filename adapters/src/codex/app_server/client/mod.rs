@@ -42,7 +42,7 @@ struct AppServer {
     turn: Option<Turn>,
     /// The turn that has ended last, as the body of a JSON string.
     ended: String,
-    /// Requests of the host to stop a turn of which the program has not said the id yet, by their ids, as JSON.
+    /// Requests of the host to stop a turn that the program has not begun yet, by their ids, as JSON.
     stops: Vec<String>,
     questions: Vec<Question>,
     /// What the next turn is told to do otherwise than the one before, as members of its parameters.
@@ -68,6 +68,8 @@ struct Turn {
     request: String,
     /// Its id, once the program has said it, as the body of a JSON string.
     id: Option<String>,
+    /// The program has told something of it. What is told to stop before that it takes for no turn.
+    begun: bool,
     stopping: bool,
 }
 
@@ -238,6 +240,7 @@ impl AppServer {
         self.turn = Some(Turn {
             request,
             id: None,
+            begun: false,
             stopping: false,
         });
     }
@@ -266,7 +269,8 @@ impl AppServer {
     }
 
     fn stop_now(&mut self, exchange: &mut Exchange) {
-        let Some((turn, id)) = self.turn.as_mut().and_then(|turn| turn.id.clone().map(|id| (turn, id))) else {
+        let begun = self.turn.as_mut().filter(|turn| turn.begun);
+        let Some((turn, id)) = begun.and_then(|turn| turn.id.clone().map(|id| (turn, id))) else {
             return;
         };
         for stop in take(&mut self.stops) {
@@ -321,8 +325,14 @@ impl AppServer {
             return;
         }
         match &*method.unescape() {
-            "turn/started" => self.began(word(params.get("turn"), "id"), exchange),
+            "turn/started" => self.began(word(params.get("turn"), "id"), true, exchange),
             "turn/completed" => self.ended(exchange),
+            name if name.starts_with("item/") => {
+                let turn = word(Some(params), "turnId");
+                if self.turn.as_ref().is_some_and(|runs| runs.id.is_some() && runs.id == turn) {
+                    self.began(turn, true, exchange);
+                }
+            }
             "serverRequest/resolved" => {
                 let id = params.get("requestId").map_or("", Raw::as_str);
                 self.questions.retain(|asked| asked.id != id);
@@ -332,12 +342,14 @@ impl AppServer {
         }
     }
 
-    /// The turn has its id.
-    fn began(&mut self, id: Option<String>, exchange: &mut Exchange) {
-        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.id.is_none()) {
-            turn.id = id;
-            self.stop_now(exchange);
-        }
+    /// The turn has its id, or the program tells something of the one that has it.
+    fn began(&mut self, id: Option<String>, begun: bool, exchange: &mut Exchange) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.id.is_none() || turn.id == id && !turn.begun) else {
+            return;
+        };
+        turn.id = id;
+        turn.begun |= begun;
+        self.stop_now(exchange);
     }
 
     /// Whether this is the end of a turn of the thread which is not the one that runs: what ended once does not end another one.
@@ -369,7 +381,7 @@ impl AppServer {
         let error = message.get("error").filter(|error| !error.is_null());
         if let Some(turn) = self.turn.as_ref().filter(|turn| turn.request == id) {
             match message.get("result").and_then(|result| result.get("turn")?.get("id")?.string()) {
-                Some(id) if turn.id.is_none() => self.began(Some(id.as_escaped().to_owned()), exchange),
+                Some(id) if turn.id.is_none() => self.began(Some(id.as_escaped().to_owned()), false, exchange),
                 // The decoder tells how that turn has ended.
                 None if error.is_some() => self.ended(exchange),
                 _ => {}

@@ -18,6 +18,8 @@ struct Talk {
     ended: usize,
 }
 
+/// The first turn has begun.
+const BEGUN: &str = r#"{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u","items":[],"status":"inProgress"}}}"#;
 const GREETED: &str = r#"{"id":"agentglot-1","result":{"userAgent":"x","codexHome":"/h"}}"#;
 const OPENED: &str = r#"{"id":"agentglot-2","result":{"thread":{"id":"t","cwd":"/w","model":"m","turns":[]},"model":"m","cwd":"/w"}}"#;
 
@@ -60,6 +62,7 @@ impl Talk {
         let mut talk = Self::open(&launch());
         talk.prompt("go");
         talk.hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u","items":[],"status":"inProgress"}}}"#);
+        talk.hears(BEGUN);
         talk
     }
 
@@ -362,9 +365,11 @@ fn an_interrupt_reaches_the_turn_that_runs() {
     // The program has not said yet which turn it is.
     assert_eq!(talk.requests(stop), (true, String::new()));
     assert_eq!(talk.client.waits(), None);
-    let said = talk.hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#);
+    // It knows of no turn to interrupt until it says that it has begun.
+    assert_eq!(talk.hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#), "");
+    assert_eq!(talk.client.waits(), None);
     assert_eq!(
-        said,
+        talk.hears(BEGUN),
         "{\"method\":\"turn/interrupt\",\"id\":\"r1\",\"params\":{\"threadId\":\"t\",\"turnId\":\"u\"}}\n"
     );
     assert_eq!(talk.client.waits(), Some(Wait::Stop));
@@ -382,11 +387,8 @@ fn an_interrupt_reaches_the_turn_that_runs() {
     assert_eq!(early.requests(stop), (true, String::new()));
     early.hears(GREETED);
     assert_eq!(early.hears(OPENED), turn(3, "go", ""));
-    assert!(
-        early
-            .hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#)
-            .contains("turn/interrupt")
-    );
+    early.hears(r#"{"id":"agentglot-3","result":{"turn":{"id":"u"}}}"#);
+    assert!(early.hears(BEGUN).contains("turn/interrupt"));
     // A turn that ends before it is known which it is needs not be stopped.
     talk.prompt("again");
     talk.requests(stop);
