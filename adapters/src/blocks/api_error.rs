@@ -18,13 +18,14 @@ fn leading(rest: &str) -> Option<u16> {
     digits.parse().ok().filter(|status| ends && (400..600).contains(status))
 }
 
-/// The HTTP status that the reason of a failure names, in the words of any program: `API Error: 400 …`, `unexpected status 400`, or
-/// Google's object with its `"code":400`.
+/// The HTTP status that the reason of a failure names, in the words of any program: `API Error: 400 …`, `unexpected status 400`,
+/// `last status: 429`, or Google's object with its `"code":400`.
 pub(crate) fn named_status(text: &str) -> Option<u16> {
     let behind = |words: &str| memchr::memmem::find(text.as_bytes(), words.as_bytes()).map(|at| &text[at + words.len()..]);
     let rest = behind("API Error: ")
         .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         .or_else(|| behind("unexpected status "))
+        .or_else(|| behind("retry limit, last status: "))
         .or_else(|| behind("\"code\":"))
         .unwrap_or(text);
     leading(rest.trim_start())
@@ -49,6 +50,7 @@ mod tests {
         for (text, wanted) in [
             ("[API Error: 400 Bad thing in request]", Some(400)),
             ("unexpected status 401: no key", Some(401)),
+            ("exceeded retry limit, last status: 429 Too Many Requests", Some(429)),
             ("[API Error: {\"error\":{\"code\":429,\"message\":\"slow\"}}]", Some(429)),
             ("503 Service Unavailable", Some(503)),
             ("[API Error: terminated]", None),
