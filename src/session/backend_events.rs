@@ -76,8 +76,12 @@ impl Session {
             Kind::Session(session) => return self.hear_session(event, session, now, backend),
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),
             Kind::Withdraw(Withdraw { id: Some(id), .. }) => {
-                self.asked
-                    .drain_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
+                let is = |asked: &str| asked == id.as_escaped();
+                let open = self.asked.drain_if(|asked| is(&asked.id) || asked.note.first.as_deref().is_some_and(is));
+                // The host has been told already, or was never asked.
+                if open.is_empty() && !self.same {
+                    return;
+                }
             }
             _ if self.is_afterthought(event) => {
                 self.oddities.afterthoughts += 1;

@@ -189,10 +189,14 @@ impl Session {
         }
     }
 
-    /// Takes all open questions back: the host need not answer any more.
+    /// Takes all open questions back: the host need not answer any more. What it has not allowed is denied.
     pub(super) fn take_back(&mut self) {
         // What a server inside the host is asked belongs to no turn.
         for asked in self.asked.drain_if(|asked| !asked.id.starts_with(OURS)) {
+            let Asked { tool, call, input, .. } = &asked.note;
+            if !tool.is_empty() {
+                self.note_denial(tool, call, input);
+            }
             if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));

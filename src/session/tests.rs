@@ -48,6 +48,10 @@ struct Scene {
 
 impl Scene {
     fn new(dialect: Dialect) -> Self {
+        Self::between(dialect, Dialect::Claude)
+    }
+
+    fn between(dialect: Dialect, agent: Dialect) -> Self {
         let start = Instant::now();
         let host = Host {
             agent: false,
@@ -81,10 +85,10 @@ impl Scene {
             shutdown: Duration::ZERO,
         };
         Self {
-            session: Session::new(host, Dialect::Claude.into(), Dialect::Claude, timers, OnAsk::Deny),
+            session: Session::new(host, agent.into(), agent, timers, OnAsk::Deny),
             backend: Fake::default(),
             host: Listener::to_host(dialect, 1 << 20),
-            agent: Listener::to_agent(Dialect::Claude, 1 << 20),
+            agent: Listener::to_agent(agent, 1 << 20),
             start,
             now: start,
         }
@@ -166,6 +170,19 @@ fn a_question_is_denied_in_time_and_late_answers_are_counted() {
     scene.host(r#"{"type":"control_response","response":{"subtype":"success","request_id":"q1","response":{"behavior":"allow"}}}"#);
     assert_eq!(scene.session.oddities().stray_answers, 1);
     assert_eq!(scene.backend.told.len(), 2);
+}
+
+#[test]
+fn a_question_that_an_interrupt_leaves_open_is_denied_and_taken_back_once() {
+    let mut scene = Scene::between(Dialect::Claude, Dialect::QwenCode);
+    scene.host(HI).agent(INIT).agent(ASK).said();
+    scene.host(r#"{"type":"control_request","request_id":"r1","request":{"subtype":"interrupt"}}"#);
+    // Some say themselves that nobody need answer any more, and even behind the end of the turn.
+    scene.agent(r#"{"type":"control_cancel_request","request_id":"q1"}"#).agent(DONE);
+    scene.agent(r#"{"type":"control_cancel_request","request_id":"q1"}"#);
+    let said = scene.said();
+    assert_eq!(said.matches("control_cancel_request").count(), 1, "{said}");
+    assert!(said.contains(r#""permission_denials":[{"tool_name":"#), "{said}");
 }
 
 #[test]
