@@ -289,6 +289,14 @@ impl Decoder {
     /// Tells how a turn ended.
     pub(super) fn outcome<'a>(&mut self, ends: Ends<'a>, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, fields: Fields<'a>) {
         self.tell_calls(cx, sink);
+        // OpenCode answers a prompt that was cancelled before it had begun with an error.
+        let kind = match ends.kind {
+            OutcomeKind::Failed(Place::Model) if self.turn.cancelled => OutcomeKind::Cancelled,
+            kind => kind,
+        };
+        if kind != OutcomeKind::Cancelled {
+            self.tell_unbegun(cx, sink);
+        }
         self.end_block(origin, sink);
         self.turn = super::decode::Turn::default();
         self.turns = self.turns.saturating_sub(1);
@@ -304,7 +312,7 @@ impl Decoder {
                 .filter(|word| matches!(word.as_escaped(), "end_turn" | "max_tokens" | "refusal"))
                 .map(Stop::read),
             cost_usd: cost,
-            ..Outcome::new(ends.kind)
+            ..Outcome::new(kind)
         });
         sink.event(&Event {
             origin,

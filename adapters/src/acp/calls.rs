@@ -40,6 +40,9 @@ struct Call {
     past: bool,
     /// It was said to run.
     runs: bool,
+    /// It was said to wait, and nothing else; whether the host was asked for it.
+    waits: bool,
+    asked: bool,
     /// What messages have said before it was told, for the ledger: its name, and its arguments.
     early: [Early; 2],
 }
@@ -228,6 +231,7 @@ impl Calls {
         }
         let status = text("status").map_or("", Str::as_escaped);
         call.runs |= status == "in_progress";
+        call.waits = status == "pending";
         // Arguments may come when it runs already, but not behind what it shows.
         let shows = call.diff.len() + call.shown.len() + call.printed.len() > 0;
         let waits = !shows && (call.input == "{}" || call.input.is_empty() && self.says_inputs && call.input() == "{}");
@@ -260,7 +264,7 @@ impl Calls {
     /// The host has said whether a call may run.
     pub(super) fn permitted(&mut self, id: &str, permits: bool) {
         if let Some(at) = self.find(Str::trusted(id)) {
-            self.all[at].refused = !permits;
+            (self.all[at].asked, self.all[at].refused) = (true, !permits);
         }
     }
 
@@ -496,6 +500,32 @@ impl Decoder {
     pub(super) fn tell_calls<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for at in 0..self.calls.all.len() {
             self.tell_untold(at, cx, sink);
+        }
+    }
+
+    /// The turn is over. Of a call that did not even begin, and of which nobody was asked, what it shows is why not: Gemini CLI says no more
+    /// of one that its mode forbids.
+    pub(super) fn tell_unbegun<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        for at in 0..self.calls.all.len() {
+            let call = &mut self.calls.all[at];
+            if call.ended || call.past || call.runs || call.asked || !call.waits || call.shown.is_empty() {
+                continue;
+            }
+            call.ended = true;
+            let text = Str::trusted(cx.arena.alloc_str(&call.shown));
+            let result = cx.keep(ToolResult {
+                call: Str::trusted(cx.arena.alloc_str(&call.id)),
+                name: None,
+                status: ResultStatus::Error,
+                content: Content::Text(text),
+                is_error: None,
+                detail: None,
+                fields: &[],
+                of: None,
+            });
+            let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
+            let origin = Origin { parent, ..self.origin(cx) };
+            sink.event(&Event::new(origin, Kind::ToolResult(result)));
         }
     }
 

@@ -55,6 +55,24 @@ fn a_question_introduces_its_call() {
     assert_eq!(has(&found, &["\"event\":\"tool_result\"", "\"a b\""]), 1, "{found:#?}");
 }
 
+/// Gemini CLI's in plan mode: it says why a call may not be, and nothing more of it.
+#[test]
+fn a_call_that_never_begins_has_what_it_shows_as_its_result() {
+    let shows = |status: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"tool_call_update","toolCallId":"c","name":"write_file","kind":"edit","status":"{status}","content":[{{"type":"content","content":{{"type":"text","text":"Access denied"}}}}]}}}}}}"#
+        )
+    };
+    let over = |why: &str| format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"stopReason":"{why}"}}}}"#);
+    let results = |log: &[&str]| has(&events(&log.join("\n")), &["\"event\":\"tool_result\"", "Access denied", "\"error\""]);
+    assert_eq!(results(&[PROMPT, &shows("pending"), &over("end_turn")]), 1);
+    // What runs may go on in the background, what was stopped is told so, and whose question was answered is another's business.
+    assert_eq!(results(&[PROMPT, &shows("in_progress"), &over("end_turn")]), 0);
+    assert_eq!(results(&[PROMPT, &shows("pending"), &over("cancelled")]), 0);
+    let allowed = r#"{"jsonrpc":"2.0","id":3,"result":{"outcome":{"outcome":"selected","optionId":"x"}}}"#;
+    assert_eq!(results(&[PROMPT, ASKS, allowed, &shows("pending"), &over("end_turn")]), 0);
+}
+
 /// Calls are written as editors need them: announced, running, done; changes as diffs.
 #[test]
 fn calls_are_written_in_steps() {
@@ -434,4 +452,25 @@ fn calls_of_a_long_turn_are_told_and_forgotten() {
     let found = events(&log.join("\n"));
     assert_eq!(has(&found, &["\"type\":\"call\"", "\"c0\""]), 1);
     assert_eq!(has(&found, &["\"event\":\"tool_result\""]), 3000);
+}
+
+/// Gemini CLI passes on how its model's API has answered.
+#[test]
+fn the_number_of_an_error_may_be_a_status() {
+    let status = |code: i32| {
+        let failed = format!(r#"{{"jsonrpc":"2.0","id":3,"error":{{"code":{code},"message":"slow down"}}}}"#);
+        let out = crate::testing::converted(&format!("{PROMPT}\n{failed}\n"), "acp", "claude");
+        out.contains(r#""api_error_status":429"#)
+    };
+    assert_eq!([429, -32603].map(status), [true, false]);
+}
+
+#[test]
+fn a_prompt_that_was_cancelled_and_has_an_error_as_its_answer_was_cancelled() {
+    let cancel = r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
+    let failed = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal service failure"}}"#;
+    let cancelled = |log: &[&str]| has(&events(&log.join("\n")), &["\"event\":\"outcome\"", "\"cancelled\""]);
+    assert_eq!(cancelled(&[PROMPT, cancel, failed]), 1);
+    // One that comes between two turns is of neither.
+    assert_eq!(cancelled(&[cancel, PROMPT, failed]), 0);
 }

@@ -321,7 +321,8 @@ impl Assembler {
 
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
         self.settle(outcome.origin, down);
-        let stopped = matches!(outcome.kind, Kind::Outcome(o) if o.kind == OutcomeKind::Cancelled);
+        // Of an agent that is gone, or has been given up, no result comes any more either.
+        let stopped = matches!(outcome.kind, Kind::Outcome(o) if o.kind == OutcomeKind::Cancelled || o.synthetic && o.is_error);
         if self.duties.repair || self.duties.live && stopped {
             for (at, call) in self.calls.unresolved() {
                 let text = Str::trusted(if self.duties.repair {

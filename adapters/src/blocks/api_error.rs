@@ -31,6 +31,11 @@ pub(crate) fn named_status(text: &str) -> Option<u16> {
     leading(rest.trim_start())
 }
 
+/// The HTTP status, if the number of an error is one: those of a protocol are none.
+pub(crate) fn numbered_status(word: &str) -> Option<u16> {
+    word.parse().ok().filter(|status| (400..600).contains(status))
+}
+
 /// Claude's word for what went wrong (`SDKAssistantMessageError`).
 pub(crate) fn word(text: &str) -> &'static str {
     match status(text) {
@@ -59,6 +64,14 @@ mod tests {
         ] {
             assert_eq!(named_status(text), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn the_number_of_an_error_is_a_status_or_the_protocol_s() {
+        assert_eq!(
+            ["429", "-32603", "42900", "api_error"].map(numbered_status),
+            [Some(429), None, None, None]
+        );
     }
 
     #[test]

@@ -178,15 +178,18 @@ impl Encoder {
             }
             out.lit("]");
         }
-        if let Some(status) = outcome
-            .error
-            .or(outcome.text)
-            .and_then(|error| api_error::named_status(&error.unescape()))
-            .filter(|_| matches!(reason, Some("api_error" | "prompt_too_long")))
-        {
+        let is_api = matches!(reason, Some("api_error" | "prompt_too_long"));
+        let words = outcome.error.or(outcome.text).filter(|_| is_api);
+        let number = outcome.word.filter(|_| is_api);
+        if let Some(status) = words.and_then(|error| api_error::named_status(&error.unescape())) {
             out.lit(",\"api_error_status\":");
             out.number(status);
             out.invented("/api_error_status", "it stands in the error's text");
+        } else if let Some(status) = number.and_then(|word| api_error::numbered_status(word.as_escaped())) {
+            // Some number an error by it.
+            out.lit(",\"api_error_status\":");
+            out.number(status);
+            out.invented("/api_error_status", "it is the error's number");
         }
         if let Some(reason) = reason {
             out.lit(",\"terminal_reason\":\"");
