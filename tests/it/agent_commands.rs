@@ -179,6 +179,7 @@ fn the_end_of_a_background_command_is_a_turn_of_its_own() {
             "system/background_tasks_changed",
             "assistant",
             "result/success",
+            "system/task_updated",
             "system/task_notification",
             "system/background_tasks_changed",
             "system/init",
@@ -186,9 +187,10 @@ fn the_end_of_a_background_command_is_a_turn_of_its_own() {
             "result/success",
         ]
     );
-    assert_eq!(all[7]["summary"], "Background command \"Be late\" completed (exit code 0)");
-    assert_eq!(all[7]["task_id"], all[2]["tool_use_result"]["backgroundTaskId"]);
-    assert_eq!(all[11]["origin"], json!({"kind": "task-notification"}));
+    assert_eq!(all[7]["patch"]["status"], "completed");
+    assert_eq!(all[8]["summary"], "Background command \"Be late\" completed (exit code 0)");
+    assert_eq!(all[8]["task_id"], all[2]["tool_use_result"]["backgroundTaskId"]);
+    assert_eq!(all[12]["origin"], json!({"kind": "task-notification"}));
     // Whoever waits for one value gets one.
     let child = stage.start(&url, &[], &["-p", "--output-format", "json", "--dangerously-skip-permissions", "go"]);
     assert_eq!(lines(child).len(), 1);

@@ -77,6 +77,8 @@ pub struct HookForm {
     pub takes_callbacks: bool,
     /// A hook may put a call off.
     pub defers: bool,
+    /// What a hook says to the user stands behind the moment's name and the tool's.
+    pub names_speakers: bool,
     /// The variable that says how often in a row hooks may keep a turn from its end, where there is one.
     pub stop_cap_variable: Option<&'static str>,
     /// The variable that names the project's folder to commands.
@@ -107,6 +109,7 @@ pub const PLAIN: HookForm = HookForm {
     has_time: false,
     takes_callbacks: false,
     defers: false,
+    names_speakers: false,
     stop_cap_variable: None,
     project_variable: "AGENTGLOT_PROJECT_DIR",
     agent: "The agent",

@@ -50,6 +50,8 @@ pub struct HookOutcome {
     pub context: Vec<String>,
     /// What the user is told.
     pub messages: Vec<String>,
+    /// What hooks say to the user themselves.
+    pub said: Vec<String>,
     /// What a hook for [`HookEvent::PermissionRequest`] answers in the host's place, in the shape of the host's answer.
     pub decision: Option<Value>,
     /// Hooks that went wrong, a sentence each.
@@ -122,7 +124,7 @@ impl HookOutcome {
             self.stop.get_or_insert(why);
         }
         self.quiet |= flag("suppressOutput") == Some(true);
-        self.messages.extend(text(value, "systemMessage"));
+        self.said.extend(text(value, "systemMessage"));
         let specific = value.get("hookSpecificOutput").filter(|specific| {
             // What is meant for another moment does not count.
             text(specific, "hookEventName").is_none_or(|name| name == called)

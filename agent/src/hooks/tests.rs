@@ -135,7 +135,7 @@ fn commands_answer_by_exit_code_and_json() {
                     permission: Some((Permission::Allow, String::new())),
                     updated_input: Some(json!({"command": "pwd"})),
                     context: vec!["c".into()],
-                    messages: vec!["m".into()],
+                    said: vec!["m".into()],
                     quiet: true,
                     ..HookOutcome::default()
                 },

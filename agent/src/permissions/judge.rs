@@ -299,7 +299,8 @@ impl Policy {
         Verdict::Deny { reason, message }
     }
 
-    fn ask(&self, spec: &Spec, input: &Value, access: &Access, reason: Reason) -> Verdict {
+    /// Somebody is to be asked, for this reason.
+    pub(crate) fn ask(&self, spec: &Spec, input: &Value, access: &Access, reason: Reason) -> Verdict {
         if self.mode == PermissionMode::DontAsk {
             return self.deny(spec, access, Reason::Mode(self.mode));
         }

@@ -58,6 +58,8 @@ pub enum Reason {
     NotOffered,
     /// The tool is for the user to answer.
     User,
+    /// A hook wants somebody to be asked, for this reason.
+    Hook(String),
     /// Nothing allows it.
     Nothing,
     /// A command that cannot be told for sure.
@@ -76,6 +78,7 @@ impl Reason {
             Self::Outside(_) => Some("workingDir"),
             Self::Sensitive(..) => Some("safetyCheck"),
             Self::Unclear(_) | Self::Hidden(_) | Self::NotOffered => Some("other"),
+            Self::Hook(_) => Some("hook"),
             Self::User | Self::Nothing => None,
         }
     }
@@ -100,7 +103,7 @@ impl std::fmt::Display for Reason {
             Self::NotOffered => write!(f, "the tool is not among those that may be used"),
             Self::User => write!(f, "only the user can answer this"),
             Self::Nothing => write!(f, "nothing allows it"),
-            Self::Unclear(why) | Self::Hidden(why) => write!(f, "{why}"),
+            Self::Unclear(why) | Self::Hidden(why) | Self::Hook(why) => write!(f, "{why}"),
         }
     }
 }

@@ -10,6 +10,7 @@ use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Value, json};
 
 use crate::model::ModelError;
+use crate::model::message::Call;
 use crate::permissions::Decision;
 use crate::tools::jobs::Job;
 use crate::tools::{Access, Spec};
@@ -228,6 +229,12 @@ pub trait HostPersona: fmt::Debug + Sync {
         Told::notice("status", Topic::Status, None, Some(json!({"status": null, "permissionMode": mode})))
     }
 
+    /// The host has set the permission mode.
+    fn mode_set(&self, mode: &str) -> Option<Told> {
+        let _ = mode;
+        None
+    }
+
     /// A transcript could not be written. `None`: the terminal is told.
     fn writes_lost(&self, code: &str, session: &str) -> Option<Told> {
         let _ = (code, session);
@@ -255,6 +262,17 @@ pub trait HostPersona: fmt::Debug + Sync {
     fn subagent_shown(&self, shown: &SubagentShown<'_>) -> Value {
         let _ = shown;
         Value::Null
+    }
+
+    /// A call was refused, and nobody was asked about it.
+    fn refused(&self, refused: &Refused<'_>) -> Option<Told> {
+        let _ = refused;
+        None
+    }
+
+    /// What the model reads in the user's place, so that it goes on, is told to the host.
+    fn tells_urging(&self) -> bool {
+        false
     }
 
     /// A question for permission shows what the call would change.
@@ -341,6 +359,19 @@ pub struct SubagentTask<'a> {
     pub ended: Option<SubagentEnd<'a>>,
 }
 
+/// A call that was refused without a question.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// The subagent that made it.
+    pub agent: Option<&'a str>,
+    /// What the model reads.
+    pub text: &'a str,
+    /// Why a hook wanted somebody to be asked.
+    pub hook: Option<&'a str>,
+}
+
 /// How a subagent ended.
 #[derive(Clone, Copy, Debug)]
 pub struct SubagentEnd<'a> {
@@ -361,8 +392,8 @@ pub trait TaskHost: Sync {
     /// One has begun.
     fn started(&self, task: Task<'_>) -> Told;
 
-    /// One has ended.
-    fn ended(&self, task: Task<'_>) -> Told;
+    /// One has ended: what is told, in order.
+    fn ended(&self, task: Task<'_>) -> Vec<Told>;
 
     /// These run now.
     fn running(&self, tasks: &[Task<'_>]) -> Told;

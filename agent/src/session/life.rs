@@ -96,6 +96,17 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     if !parts.is_empty() {
         conversation.add_user(parts);
     }
+    let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
+    if let Some(why) = heard.stopped {
+        let text = format!("Operation stopped by hook: {why}");
+        let about = json!({
+            "prevent_continuation": true,
+            "prompt_submit_outcome": {"kind": "stopped_by_hook", "prompt_kept": true, "reason": why},
+        });
+        turn::hooks::inform(&context.host, "warning", &text, about);
+        let finished = turn::Finished::of(turn::End::Done(text, None), 0);
+        return finish(context, conversation, &finished, begun, echoed).await;
+    }
     let finished = match asked.wanted {
         Some(wanted) => traced(context, &turn, crate::commands::wanted::run(wanted, context, &mut conversation)).await,
         None => traced(context, &turn, turn::rounds(context, &mut conversation)).await,
@@ -108,7 +119,6 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         let mode = context.policy.borrow().mode_name();
         crate::conversation::transcript::prompt(&conversation, mode, &note, &finished.note, &turn, None);
     }
-    let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     finish(context, conversation, &finished, begun, echoed).await;
 }
 

@@ -99,8 +99,15 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
         return false;
     }
     let mode = members.get("mode").and_then(Value::as_str).unwrap_or_default();
-    match context.policy.borrow_mut().set_mode(mode) {
-        Ok(_) => false,
+    let set = context.policy.borrow_mut().set_mode(mode);
+    match set {
+        Ok(_) => {
+            let mode = context.policy.borrow().mode_name();
+            if let Some(told) = context.host.persona.mode_set(mode) {
+                context.host.events.told(&told);
+            }
+            false
+        }
         Err((why, code)) => {
             context.host.events.refuse(id, &why, code);
             true

@@ -93,7 +93,7 @@ async fn notices(context: &Context, processes: &Processes, ended: Vec<Job>) -> V
     let mut parts = Vec::new();
     for job in &ended {
         if let Some(tasks) = context.host.persona.tasks() {
-            context.host.events.told(&tasks.ended(Task::Command(job)));
+            tasks.ended(Task::Command(job)).iter().for_each(|told| context.host.events.told(told));
         }
         let output = processes.jobs.output(&job.id).await.unwrap_or_default();
         parts.push(Part::Text(context.host.persona.job_ended(job, tail(&output))));

@@ -19,7 +19,7 @@ use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
 use crate::turn::permission::{self, Permission};
-use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
 
 /// So many bytes of text the model reads of one result; when all of a reply's have so many together, its other calls don't run.
 const MOST_OF_RESULT: usize = 4 << 20;
@@ -287,8 +287,11 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     let after = hooks::after(context, conversation, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
     ran.end = after.stop.map(End::Held);
-    if let Some(instead) = after.content {
-        given.content = vec![Part::Text(instead)];
+    if let Some(instead) = after.instead {
+        given.content = vec![Part::Text(hooks::text_of_output(&instead))];
+        if instead.is_object() {
+            given.detail = Some((DetailShape::Claude, instead));
+        }
     }
     given
 }

@@ -47,8 +47,8 @@ pub(crate) enum Before {
     Nothing,
     /// It runs, without any further question; with these arguments, if they were changed.
     Allow(Option<Value>),
-    /// The host is to be asked, for this reason.
-    Ask(Option<Value>),
+    /// The host is to be asked, for this reason; with these arguments, if they were changed.
+    Ask(Option<Value>, String),
     /// It is judged with these arguments.
     Changed(Value),
     /// It does not run, for this reason.
@@ -93,7 +93,7 @@ pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, c
     match (permission, outcome.updated_input) {
         (Some((Permission::Deny, why)), _) => Before::Deny(why),
         (Some((Permission::Defer, _)), _) => Before::Defer,
-        (Some((Permission::Ask, _)), updated) => Before::Ask(updated),
+        (Some((Permission::Ask, why)), updated) => Before::Ask(updated, why),
         (Some((Permission::Allow, _)), updated) => Before::Allow(updated),
         (None, Some(updated)) => Before::Changed(updated),
         (None, None) => Before::Nothing,
@@ -128,8 +128,8 @@ pub(crate) struct After {
     pub context: Option<String>,
     /// The turn ends here, for this reason.
     pub stop: Option<String>,
-    /// What the model reads instead of the result.
-    pub content: Option<String>,
+    /// What stands in place of the result.
+    pub instead: Option<Value>,
 }
 
 /// Behind a call, which took so long.
@@ -164,10 +164,20 @@ pub(crate) async fn after(context: &Rc<Context>, conversation: &Conversation, ca
     After {
         context: (!added.is_empty()).then(|| added.join("\n")),
         stop: outcome.stop,
-        content: outcome.updated_output.map(|output| match output {
-            Value::String(text) => text,
-            other => other.to_string(),
-        }),
+        instead: outcome.updated_output,
+    }
+}
+
+/// What the model reads of a result that a hook gives instead: in the shape of a command's own result what the command is said to have printed.
+pub(crate) fn text_of_output(output: &Value) -> String {
+    let printed = |name: &str| output.get(name).and_then(Value::as_str);
+    match (output, printed("stdout")) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(stdout)) => {
+            let streams = [Some(stdout), printed("stderr")].into_iter().flatten().filter(|text| !text.is_empty());
+            streams.collect::<Vec<_>>().join("\n")
+        }
+        _ => output.to_string(),
     }
 }
 
@@ -207,8 +217,10 @@ fn text(part: &Part) -> Option<&str> {
 /// What hooks say of a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// It is not answered, for this reason.
+    /// It is not answered and forgotten, for this reason.
     pub blocked: Option<String>,
+    /// It is not answered, for this reason, but stays in the conversation.
+    pub stopped: Option<String>,
     /// What the model is told besides.
     pub context: Option<String>,
 }
@@ -229,7 +241,8 @@ pub(crate) async fn before_prompt(context: &Rc<Context>, prompt: &str) -> Heard 
     let outcome = run(context, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
     added.extend(outcome.context());
     Heard {
-        blocked: outcome.block.or(outcome.stop),
+        blocked: outcome.block,
+        stopped: outcome.stop,
         context: (!added.is_empty()).then(|| added.join("\n")),
     }
 }
@@ -382,12 +395,19 @@ async fn run(
         agent: subagent.map(|subagent| (subagent.id.clone(), subagent.kind.clone())),
         effort: Some(context.model.options.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
     };
+    let form = &context.persona.hooks;
+    let tool = fields.iter().find(|(name, _)| *name == "tool_name").and_then(|(_, tool)| tool.as_str());
+    let speaker = tool.map_or_else(|| form.name(event).to_owned(), |tool| format!("{}:{tool}", form.name(event)));
     let outcome = context.hooks.runner.run(event, &facts, fields, call).await;
     for failure in &outcome.failures {
         inform(&context.host, "warning", failure, json!({"tag": "hook_callback_failed"}));
     }
     for message in &outcome.messages {
         inform(&context.host, "notice", message, json!({}));
+    }
+    for said in &outcome.said {
+        let named = form.names_speakers.then(|| format!("{speaker} says: {said}"));
+        inform(&context.host, "notice", named.as_ref().unwrap_or(said), json!({}));
     }
     outcome
 }

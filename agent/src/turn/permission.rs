@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::control_requests::{self, NOBODY, Question};
 use crate::conversation::Conversation;
-use crate::model::message::Call;
+use crate::model::message::{Call, Part};
 use crate::permissions::{Decision, Reason, Unheard, Verdict};
+use crate::persona::host::Refused;
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
@@ -45,16 +46,16 @@ pub(crate) fn offers(context: &Context, tool: &dyn Tool) -> bool {
 pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
-    let (mut asked_by_hook, mut allowed_by_hook) = (false, false);
+    let (mut asked_by_hook, mut allowed_by_hook) = (None, false);
     match hooks::before(context, conversation, call, &input).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
             input = updated.unwrap_or(input);
             allowed_by_hook = true;
         }
-        Before::Ask(updated) => {
+        Before::Ask(updated, why) => {
             input = updated.unwrap_or(input);
-            asked_by_hook = true;
+            asked_by_hook = Some(why);
         }
         Before::Changed(updated) => input = updated,
         Before::Defer => return Permission::Deferred(input),
@@ -68,7 +69,8 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
     let needs = context.persona_session.needs_permission(&call.name).map(|needs| needs && !bypass);
     let verdict = match judged {
         denied @ Verdict::Deny { .. } => denied,
-        _ if asked_by_hook || needs == Some(true) && !allowed_by_hook => Verdict::Ask {
+        _ if let Some(why) = &asked_by_hook => context.policy.borrow().ask(spec, &input, &access, Reason::Hook(why.clone())),
+        _ if needs == Some(true) && !allowed_by_hook => Verdict::Ask {
             reason: Reason::Nothing,
             suggestions: None,
             fields: Vec::new(),
@@ -99,7 +101,8 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
                         .map(|diff| ("preview".to_owned(), Value::String(diff))),
                 );
             }
-            host(context, conversation, tool, &access, call, &input, suggestions, fields).await
+            let why = asked_by_hook.filter(|why| !why.is_empty());
+            host(context, conversation, tool, &access, call, &input, suggestions, fields, why.as_deref()).await
         }
     }
 }
@@ -116,7 +119,7 @@ async fn preview(context: &Context, tool: &dyn Tool, call: &Call, input: &Value)
     tool.preview(input, &cx).await
 }
 
-/// Asks the host.
+/// Asks the host. `why`: a hook wants that, for this reason.
 #[allow(clippy::too_many_arguments)]
 async fn host(
     context: &Rc<Context>,
@@ -127,6 +130,7 @@ async fn host(
     input: &Value,
     suggestions: Option<Value>,
     mut fields: Vec<(String, Value)>,
+    why: Option<&str>,
 ) -> Permission {
     if let Some(decision) = hooks::before_question(context, conversation, call, input, suggestions.as_ref()).await {
         return read(context, tool, access, &decision, input, None);
@@ -159,10 +163,40 @@ async fn host(
     match answer {
         Ok(answer) => {
             let shown = shown.filter(|_| !control_requests::is_unseen(&answer));
-            read(context, tool, access, &answer, input, shown.as_deref())
+            let permission = match (read(context, tool, access, &answer, input, shown.as_deref()), why) {
+                (Permission::Denied { decision, end, .. }, Some(why)) if is_of_nobody(&answer) => denied(why, end, decision),
+                (permission, _) => permission,
+            };
+            if is_of_nobody(&answer) {
+                tell_refused(context, conversation, call, &permission, why);
+            }
+            permission
         }
         Err(control_requests::Unanswered::Failed(why)) => unheard(context, tool, access, &Unheard::Failed(why), false),
         Err(control_requests::Unanswered::Gone) => unheard(context, tool, access, &Unheard::Gone, false),
+    }
+}
+
+/// Whether an answer says that there is nobody who could answer.
+fn is_of_nobody(answer: &Value) -> bool {
+    answer.get("message").and_then(Value::as_str) == Some(NOBODY)
+}
+
+/// Tells the host that a call was refused about which nobody was asked.
+fn tell_refused(context: &Context, conversation: &Conversation, call: &Call, permission: &Permission, why: Option<&str>) {
+    let Permission::Denied { given, .. } = permission else { return };
+    let text = given.content.iter().find_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let refused = Refused {
+        call,
+        agent: conversation.subagent.as_ref().map(|subagent| subagent.id.as_str()),
+        text: text.unwrap_or_default(),
+        hook: why,
+    };
+    if let Some(told) = context.host.persona.refused(&refused) {
+        context.host.events.told(&told);
     }
 }
 

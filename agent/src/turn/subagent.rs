@@ -210,10 +210,11 @@ async fn work(context: &Rc<Context>, mut conversation: Conversation, task: &Rc<T
     turn::hooks::subagent_begins(context, &task.subagent).await;
     let prompt = [Part::Text(task.prompt.clone())];
     let prompt_id = line_id();
-    context
-        .host
-        .events
-        .prompt(&prompt, PromptSource::Parent, Some(&task.subagent), &prompt_id);
+    // Of one in the background `task_started` has said it.
+    if !task.background {
+        let events = &context.host.events;
+        events.prompt(&prompt, PromptSource::Parent, Some(&task.subagent), &prompt_id);
+    }
     crate::conversation::transcript::prompt(&conversation, context.policy.borrow().mode_name(), &prompt, &prompt_id, "", None);
     let finished = turn::rounds(context, &mut conversation).await;
     crate::conversation::transcript::shown(&context.host, &conversation);
@@ -226,7 +227,7 @@ async fn work(context: &Rc<Context>, mut conversation: Conversation, task: &Rc<T
         End::Interrupted(_) => (How::Stopped, interrupted(true).to_owned()),
         End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => (How::Failed, why),
         End::Failed(error) => (How::Failed, format!("The agent failed: {}", error.message)),
-        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => (How::Failed, "The agent gave no answer.".to_owned()),
+        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(..) => (How::Failed, "The agent gave no answer.".to_owned()),
     };
     let ended = Ended {
         how,

@@ -163,7 +163,8 @@ impl Tasks {
         }
         *task.end.borrow_mut() = Some(ended.clone());
         if let Some(tasks) = context.host.persona.tasks() {
-            context.host.events.told(&tasks.ended(host::Task::Subagent(&task.told(Some(&ended)))));
+            let told = tasks.ended(host::Task::Subagent(&task.told(Some(&ended))));
+            told.iter().for_each(|told| context.host.events.told(told));
         }
         if task.background {
             crate::turn::background::tell_running(context);

@@ -23,6 +23,7 @@ pub(super) static HOOKS: HookForm = HookForm {
     has_time: false,
     takes_callbacks: true,
     defers: true,
+    names_speakers: true,
     stop_cap_variable: Some("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
     project_variable: "CLAUDE_PROJECT_DIR",
     agent: "Claude",

@@ -9,7 +9,7 @@ use super::tools;
 use crate::ids::line_id;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
-use crate::persona::host::{Compacted, Ended, HostPersona, SessionFacts, TaskHost, Told, interrupted, with_status};
+use crate::persona::host::{Compacted, Ended, HostPersona, Refused, SessionFacts, TaskHost, Told, interrupted, with_status};
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
@@ -91,8 +91,29 @@ impl HostPersona for ClaudeHost {
         Told::System("informational", Value::Object(members))
     }
 
+    fn refused(&self, refused: &Refused<'_>) -> Option<Told> {
+        let mut members = json!({"tool_name": refused.call.name, "tool_use_id": refused.call.id});
+        if let Some(agent) = refused.agent {
+            members["agent_id"] = agent.into();
+        }
+        if let Some(why) = refused.hook {
+            members["decision_reason_type"] = "hook".into();
+            members["decision_reason"] = why.into();
+        }
+        members["message"] = refused.text.into();
+        Some(Told::System("permission_denied", members))
+    }
+
+    fn tells_urging(&self) -> bool {
+        true
+    }
+
     fn mode_changed(&self, mode: &str) -> Told {
         Told::System("status", json!({"status": null, "permissionMode": mode}))
+    }
+
+    fn mode_set(&self, mode: &str) -> Option<Told> {
+        Some(self.mode_changed(mode))
     }
 
     fn writes_lost(&self, code: &str, session: &str) -> Option<Told> {

@@ -110,6 +110,14 @@ fn question(policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason
             field("decision_reason", json!(why));
             field("decision_reason_type", json!(reason.kind()));
         }
+        Reason::Hook(why) => {
+            if !why.is_empty() {
+                field("decision_reason", json!(why));
+            }
+            field("decision_reason_type", json!(reason.kind()));
+            field("decision_reason_hook_event", json!("PreToolUse"));
+            field("decision_reason_hook_source", json!("settings"));
+        }
         Reason::Rule { source, rule, .. } => {
             field("decision_reason_type", json!("rule"));
             let (tool, content) = rule
@@ -137,7 +145,7 @@ fn suggestions(policy: &Policy, spec: &Spec, access: &Access, reason: &Reason) -
     };
     let folder = |path: &Path| path.parent().unwrap_or(path).display().to_string();
     match (reason, access) {
-        (Reason::User | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Hidden(_) | Reason::Rule { .. }, _) => None,
+        (Reason::User | Reason::Hook(_) | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Hidden(_) | Reason::Rule { .. }, _) => None,
         (Reason::Outside(path), Access::Write(_)) => Some(json!([
             {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
             {"type": "addDirectories", "directories": [folder(path)], "destination": "session"},

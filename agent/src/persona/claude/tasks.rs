@@ -1,7 +1,8 @@
-//! The lines about what runs in the background: `task_started`, `task_notification`, `background_tasks_changed`.
+//! The lines about what runs in the background: `task_started`, `task_updated`, `task_notification`, `background_tasks_changed`.
 
 use serde_json::{Value, json};
 
+use crate::clock::now_millis;
 use crate::persona::host::{Task, TaskHost, Told};
 use crate::tools::jobs::{Job, State};
 use crate::tools::shell::Cause;
@@ -23,7 +24,22 @@ impl TaskHost for Tasks {
         Told::System("task_started", members)
     }
 
-    fn ended(&self, task: Task<'_>) -> Told {
+    fn ended(&self, task: Task<'_>) -> Vec<Told> {
+        let (id, status, why) = match task {
+            Task::Command(job) => {
+                let (status, summary) = how(job);
+                (job.id.as_str(), status, summary)
+            }
+            Task::Subagent(task) => {
+                let ended = task.ended.map(|end| (end.status, end.text.to_owned()));
+                let (status, text) = ended.unwrap_or(("completed", String::new()));
+                (task.id, status, text)
+            }
+        };
+        let mut patch = json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": now_millis()});
+        if status == "failed" {
+            patch["error"] = why.into();
+        }
         let members = match task {
             Task::Command(job) => {
                 let (status, summary) = how(job);
@@ -41,7 +57,10 @@ impl TaskHost for Tasks {
                 })
             }
         };
-        Told::System("task_notification", members)
+        vec![
+            Told::System("task_updated", json!({"task_id": id, "patch": patch})),
+            Told::System("task_notification", members),
+        ]
     }
 
     fn running(&self, tasks: &[Task<'_>]) -> Told {
