@@ -29,6 +29,8 @@ mod agent_sessions;
 #[cfg(target_os = "linux")]
 mod agent_shows;
 #[cfg(unix)]
+mod agent_told;
+#[cfg(unix)]
 mod agent_turns;
 #[cfg(unix)]
 mod agent_web;

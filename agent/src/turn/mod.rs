@@ -30,7 +30,7 @@ use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
-use agentglot_adapters::raw::event::{Event, Kind, RoundEnd, RoundStart, Stop, StopKind, Topic};
+use agentglot_adapters::raw::event::{Event, Kind, PromptSource, RoundEnd, RoundStart, Stop, StopKind, Topic};
 use agentglot_adapters::raw::json::Str;
 
 /// The most bytes of a conversation: above them it is made shorter, or the turn ends.
@@ -63,8 +63,8 @@ pub(crate) enum End {
     Denied(String),
     /// The model cannot be had.
     Failed(ModelError),
-    /// It should have answered by a tool, and did not, so often.
-    Unstructured(u64),
+    /// It should have answered by a tool, and did not, so often; or not in the form that was asked for, with what was wrong last.
+    Unstructured(u64, Option<String>),
 }
 
 /// What came of a conversation with the model.
@@ -151,14 +151,14 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 .flatten();
             match missing {
                 Some(structured::Missing::Again(nudge)) => {
-                    conversation.add_user([Part::Text(nudge)]);
+                    urge(context, conversation, nudge);
                     continue;
                 }
-                Some(structured::Missing::GivenUp(tries)) => return Finished::of(End::Unstructured(tries), rounds),
+                Some(structured::Missing::GivenUp(tries)) => return Finished::of(End::Unstructured(tries, None), rounds),
                 None => {}
             }
             if let Some(why) = hooks::before_stop(context, conversation, &text).await {
-                conversation.add_user([Part::Text(why)]);
+                urge(context, conversation, why);
                 continue;
             }
             return Finished::of(End::Done(text, reply.stop), rounds);
@@ -179,6 +179,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         }
         if context.tools.structured.borrow().is_some() && main {
             return Finished::of(End::Done(text, reply.stop), rounds);
+        }
+        // A model that cannot give the answer its form would try for ever.
+        if main && let Some(error) = structured::refused(conversation, &calls, &mut tries.misshapen) {
+            return Finished::of(End::Unstructured(tries.misshapen, Some(error)), rounds);
         }
         if let Some(reminder) = context.persona_session.reminder().filter(|_| main) {
             remind(context, conversation, &reminder);
@@ -216,6 +220,7 @@ impl Finished {
 struct Tries {
     shortened: bool,
     unstructured: u64,
+    misshapen: u64,
 }
 
 impl Tries {
@@ -372,6 +377,16 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             Ok(Reply { message, stop })
         }
     }
+}
+
+/// The model reads this in the user's place, so that it goes on.
+fn urge(context: &Context, conversation: &mut Conversation, text: String) {
+    let part = Part::Text(text);
+    if conversation.subagent.is_none() && context.host.persona.tells_urging() {
+        let said = std::slice::from_ref(&part);
+        context.host.events.prompt(said, PromptSource::Agent, None, &line_id());
+    }
+    conversation.add_user([part]);
 }
 
 /// Tells the model something that the agent reminds it of, and the host that it did.

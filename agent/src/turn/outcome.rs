@@ -36,6 +36,10 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     let cost = format!("{}", spent.cost());
     let denials = Value::Array(spent.denials.clone()).to_string();
     let structured = context.tools.structured.borrow().as_ref().map(Value::to_string);
+    // Whoever reads the text alone finds the answer there too.
+    if let Some(structured) = structured.as_ref().filter(|_| said.text.is_empty()) {
+        said.text.clone_from(structured);
+    }
     let text = body(&said.text);
     // A stream that ends without a reason names none.
     let word = said.stop.take().filter(|(_, word)| !word.is_empty());
@@ -137,11 +141,14 @@ impl Said {
                 (OutcomeKind::Limit(Limit::Tokens), context.host.persona.failure(error), None)
             }
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), context.host.persona.failure(error), None),
-            End::Unstructured(tries) => (
-                OutcomeKind::Limit(Limit::Retries),
-                format!("Failed to provide valid structured output after {tries} attempts"),
-                None,
-            ),
+            End::Unstructured(tries, why) => {
+                let why = why.as_ref().map(|why| format!(" — last StructuredOutput error: {why}"));
+                let text = format!(
+                    "Failed to provide valid structured output after {tries} attempts{}",
+                    why.unwrap_or_default()
+                );
+                (OutcomeKind::Limit(Limit::Retries), text, None)
+            }
         };
         Self { kind, text, stop }
     }
@@ -155,6 +162,7 @@ fn synthetic(context: &Context, error: &ModelError, text: &str) {
         ModelErrorKind::RateLimit => "rate_limit",
         ModelErrorKind::TooLong => "invalid_request",
         ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
+        ModelErrorKind::BadRequest if error.status == Some(404) && error.message.contains("model") => "model_not_found",
         _ => "unknown",
     };
     // The session has its conversation back by now; without it nothing is kept.

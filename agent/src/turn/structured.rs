@@ -6,13 +6,15 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::conversation::Conversation;
+use crate::model::message::{Call, Part};
 use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::raw::event::ToolKind;
 
 /// The tool's name.
 pub(crate) const NAME: &str = "StructuredOutput";
 
-/// So often the model is reminded that it has to call it.
+/// So often the model is reminded that it has to call it, and so often it may call it with what has not the form.
 const TRIES: u64 = 5;
 
 /// What the model gave, if it did.
@@ -78,6 +80,26 @@ pub(crate) fn missing(slot: &Slot, tries: &mut u64) -> Option<Missing> {
     }
     *tries += 1;
     Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))
+}
+
+/// Counts the calls of these in which the answer had not its form. Gives what was wrong, once there were too many of them.
+pub(crate) fn refused(conversation: &Conversation, calls: &[Call], misshapen: &mut u64) -> Option<String> {
+    let parts = conversation.messages.last().map(|last| &last.parts[..]).unwrap_or_default();
+    let mut why = None;
+    for call in calls.iter().filter(|call| call.name == NAME) {
+        let failed = parts.iter().find_map(|part| match part {
+            Part::Result(result) if result.call == call.id && result.is_error => Some(&result.content),
+            _ => None,
+        });
+        if let Some(content) = failed {
+            *misshapen += 1;
+            why = content.iter().find_map(|part| match part {
+                Part::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+        }
+    }
+    why.filter(|_| *misshapen >= TRIES)
 }
 
 /// Models give the answer as a text too.
