@@ -135,6 +135,9 @@ fn calls_that_are_not_alone_are_put_off_too() {
         let end = closed(host);
         let again = called(&end.lines, "PreToolUse");
         assert_eq!((again.len(), &again[0]["tool_use_id"]), (1, &call["id"]), "{end:#?}");
+        // The host of the earlier run was told of the call.
+        let calls = end.lines.iter().filter(|line| line["message"]["content"][0]["type"] == "tool_use");
+        assert_eq!(calls.count(), 0, "{end:#?}");
         assert_eq!((&result["result"], play.read(waits)), (&json!("Then."), format!("{waits}\n")), "{end:#?}");
         assert_eq!((there("a"), there("b")), (ran == "a" || waits == "a", true), "{first}, {second}");
         // The model reads one result of each call.

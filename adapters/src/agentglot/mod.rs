@@ -45,6 +45,7 @@ pub static VENDOR: Vendor = Vendor {
         facts: Facts::Never,
         usage_at: &["/usage", "/outcome/usage"],
         lists_denials: true,
+        results_outlive_turns: true,
         ..Logs::USUAL
     },
 };

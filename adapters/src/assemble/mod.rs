@@ -248,6 +248,10 @@ impl Assembler {
             if self.free_subagents && begins_something(&event.kind) && self.calls.find(call).is_none() {
                 self.make_call(call, event.origin, down);
             }
+            if let Some(agent) = event.origin.agent.filter(|_| self.duties.whole_at_stop) {
+                let (thread, _) = self.at(event.origin.parent, down);
+                thread.is_of(agent);
+            }
         }
         let growing = self.growing.take();
         let told = self.threads.main.results.waits() && goes_between(&event.kind) && self.ends_round(event, down);

@@ -4,7 +4,7 @@ use super::Desk;
 use super::pending::{BlockKind, KEEP, NO_PLACE, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
 use super::thread::Thread;
 use crate::codec::{Tools, Want};
-use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
+use crate::event::{Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
 
 /// So many bytes of a call's arguments are a piece at most.
@@ -338,7 +338,11 @@ impl Thread {
         let mut kept = std::mem::take(&mut block.kept);
         let mut named = std::mem::take(&mut block.named);
         let parent = std::mem::take(&mut self.parent);
+        let speaker = std::mem::take(&mut self.speaker);
+        let [id, name, task] = [0, 1, 2].map(|of| some(&speaker[of]));
+        let agent = Agent { id, name, task };
         let mut origin = in_thread(origin, &parent);
+        origin.agent = (agent != Agent::default()).then_some(&agent);
         let mut millis: &str = "";
         if let Some(time) = block.time {
             millis = desk.down.cx.arena.alloc_str(&time.to_string());
@@ -500,6 +504,7 @@ impl Thread {
             ..block
         };
         self.parent = parent;
+        self.speaker = speaker;
         self.round.model = model;
         self.round.id = id;
     }

@@ -11,9 +11,9 @@ use super::waiting::Waiting;
 use super::{Desk, EMPTY_REPLY};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
+    Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
 };
-use crate::json::Str;
+use crate::json::{Str, alike};
 
 /// With so many blocks of one round those are forgotten of which nothing is left to say.
 const MOST_SAID: usize = 1024;
@@ -23,6 +23,8 @@ const MOST_SAID: usize = 1024;
 pub(super) struct Thread {
     /// The tool call whose subagent this is; empty for the main thread.
     pub(super) parent: String,
+    /// Who that subagent is, as far as it was said: its id, its kind and what it was asked to do. Known where a target may say it with every line.
+    pub(super) speaker: [String; 3],
     pub(super) round: Round,
     pub(super) blocks: Blocks,
     /// Pieces of a reply that was given up; they may come again under another id.
@@ -49,6 +51,15 @@ impl Thread {
         Self {
             parent: parent.as_escaped().to_owned(),
             ..Self::default()
+        }
+    }
+
+    /// A line says who speaks here.
+    pub(super) fn is_of(&mut self, agent: &Agent<'_>) {
+        for (known, said) in self.speaker.iter_mut().zip([agent.id, agent.name, agent.task]) {
+            if let Some(said) = said.filter(|said| !alike(said.as_escaped(), known)) {
+                said.as_escaped().clone_into(known);
+            }
         }
     }
 

@@ -52,6 +52,11 @@ impl Facts {
         self.model.as_deref().filter(|model| !model.is_empty())
     }
 
+    /// Whether the session has said something of itself.
+    pub(super) const fn are_known(&self) -> bool {
+        self.known
+    }
+
     /// This model has answered.
     pub(super) fn answered(&mut self, model: Str<'_>) {
         if self.answers != model.as_escaped() && self.model().is_none() {

@@ -2,7 +2,7 @@
 
 use crate::blocks::{MESSAGE, UsagePlace};
 use crate::codec::Dialect;
-use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
+use crate::event::{At, Block, Content, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
@@ -50,11 +50,22 @@ pub(super) struct Turn {
     pub(super) in_tools: bool,
 }
 
+/// What stands in the user's place where the host has stopped the turn.
+fn is_interrupt(content: Content<'_>) -> bool {
+    let says = |text: Str<'_>| text.as_escaped().starts_with("[Request interrupted by user");
+    match content {
+        Content::Text(text) => says(text),
+        Content::Blocks([Block::Text { text, .. }]) => says(*text),
+        Content::Blocks(_) => false,
+    }
+}
+
 impl Encoder {
     /// Something of the conversation is about to be written: the turn's init stands before it.
     pub(super) fn content(&mut self, event: &Event<'_>, out: &mut Out) {
         self.turn.fatal = false;
-        if self.turn.begun {
+        // A subagent that works on between two turns begins none.
+        if self.turn.begun || event.origin.parent.is_some() && self.facts.are_known() {
             return;
         }
         self.turn.begun = true;
@@ -76,7 +87,8 @@ impl Encoder {
         self.writer.fields(out, event.fields, At::Part(MESSAGE));
         out.lit("}");
         self.tail(out, &event.origin);
-        if !self.own() && main {
+        // The program does not mark what it says of an interrupt as its own.
+        if !self.own() && main && !is_interrupt(prompt.content) {
             out.lit(if replay { ",\"isReplay\":true" } else { ",\"isSynthetic\":true" });
         }
         self.writer.fields(out, event.fields, LINE);
