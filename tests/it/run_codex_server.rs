@@ -352,6 +352,20 @@ fn one_that_dies_in_its_turn_leaves_one_failure() {
     });
 }
 
+/// A host that shows what runs would wait for it for ever.
+#[test]
+fn a_call_of_one_that_is_killed_has_a_result() {
+    within(60, async {
+        let runs = asks(1)[..1].to_vec();
+        let stage = plays(&[[begins(1, 3), runs, vec!["die KILL".to_owned()]].concat()]);
+        let mut host = stage.host("claude", "codex", &[], CLAUDE);
+        host.say(&user("one"));
+        let end = host.end();
+        assert_eq!(tool_result(&end)["is_error"], true, "{end:#?}");
+        assert_eq!(end.result()["is_error"], true, "{end:#?}");
+    });
+}
+
 /// Lines that are none, questions of kinds that nobody knows, answers that nobody waits for.
 #[test]
 fn nonsense_is_survived() {

@@ -72,23 +72,27 @@ fn an_agent_killed_in_a_line_fails_its_turn_at_once() {
     });
 }
 
-/// A host that shows what runs would wait for it for ever.
+/// Qwen Code answers an interrupt while it starts, and then begins the turn all the same.
 #[test]
-fn a_call_of_an_agent_that_is_killed_has_a_result() {
+fn an_interrupt_waits_for_the_turn_of_an_agent_that_stops_what_runs() {
     within(60, async {
-        let call = text("before").replace(
-            r#"{"type":"text","text":"before"}"#,
-            r#"{"type":"tool_use","id":"c-1","name":"x","input":{}}"#,
-        );
-        let stage = Stage::new(&["read".to_owned(), say(INIT), say(&call), "die KILL".to_owned()]);
+        let script = [
+            "control answer".to_owned(),
+            "sleep 700".to_owned(),
+            say(INIT),
+            "sleep 500".to_owned(),
+            say(&result("stopped")),
+            "read all".to_owned(),
+        ];
+        let stage = Stage::new(&script);
         let mut host = stage.host("claude", "qwen", &[], CLAUDE);
-        host.say(&user("hi"));
+        host.say(&user("hi")).say(&request("r1", r#"{"subtype":"interrupt"}"#));
+        host.until("result");
+        host.close();
         let end = host.end();
-        let of_call = |line: &&Value| line["type"] == "user" && line["message"]["content"][0]["tool_use_id"] == "c-1";
-        let results: Vec<_> = end.lines.iter().filter(of_call).collect();
-        assert_eq!(results.len(), 1, "{end:#?}");
-        assert_eq!(results[0]["message"]["content"][0]["is_error"], true);
-        assert_eq!(end.result()["is_error"], true);
+        let place = |what: &str| end.lines.iter().position(|line| line["type"] == what).unwrap();
+        assert!(place("system") < place("control_response"), "{end:#?}");
+        assert!(place("control_response") < place("result"), "{end:#?}");
     });
 }
 

@@ -99,6 +99,8 @@ pub struct Traits {
     pub greeted_first: bool,
     /// What it is told in the middle of a turn becomes part of that turn, and has no outcome of its own.
     pub folds_prompts: bool,
+    /// An interrupt that comes before it has begun the turn stops nothing, and is answered all the same.
+    pub stops_what_runs: bool,
     /// Root may not start it in a mode where everything runs, and a session that began in another mode cannot change to that one.
     pub no_late_bypass: bool,
     /// It gives its sessions ids of its own.
@@ -155,6 +157,7 @@ impl Traits {
         asks_by_hooks: false,
         greeted_first: false,
         folds_prompts: false,
+        stops_what_runs: false,
         no_late_bypass: false,
         names_sessions: false,
         needs_repository: None,

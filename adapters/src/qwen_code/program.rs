@@ -37,6 +37,7 @@ pub(crate) static PROGRAM: Program = Program {
         schema_for_one_prompt: true,
         asks_by_hooks: true,
         greeted_first: true,
+        stops_what_runs: true,
         ..shared_flags::TRAITS
     },
     conduct: &Qwen,

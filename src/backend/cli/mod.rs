@@ -64,6 +64,9 @@ pub struct Cli {
     owed: usize,
     /// Prompts, as lines, that wait for the outcome of the one before: the program would make them part of its turn.
     held: VecDeque<Vec<u8>>,
+    /// The program has said something of the turn that runs; and interrupts that came before, as lines.
+    begun: bool,
+    stops: Vec<u8>,
     /// What was said to the program, for as long as it may not know the session that it is to go on with though that is to begin.
     unheard: Option<Vec<u8>>,
     /// The first line has gone out.
@@ -173,6 +176,8 @@ impl Cli {
             closed: false,
             owed: 0,
             held: VecDeque::new(),
+            begun: false,
+            stops: Vec::new(),
             unheard,
             greeted: false,
             hooks: None,
@@ -292,6 +297,11 @@ impl Backend for Cli {
         {
             return false;
         }
+        let interrupts = matches!(input.kind, InputKind::Request(request) if request.kind == ControlKind::Interrupt);
+        if interrupts && self.host != self.dialect && self.traits().stops_what_runs && !self.begun && self.owed > 0 {
+            self.voice.input(input, &mut self.stops);
+            return true;
+        }
         if self.host != self.dialect && matches!(input.kind, InputKind::Request(request) if request.kind == ControlKind::Initialize) {
             // It was started with these.
             let fields: Vec<_> = input.fields.iter().filter(|field| !field.key.is("mcpServers")).copied().collect();
@@ -341,7 +351,13 @@ impl Backend for Cli {
         if matches!(event.kind, Kind::Session(_)) {
             self.unheard = None;
         }
-        if matches!(event.kind, Kind::Outcome(_)) {
+        let ends = matches!(event.kind, Kind::Outcome(_));
+        if ends || event.kind.is_conversation() {
+            self.begun = !ends;
+            let stops = std::mem::take(&mut self.stops);
+            self.write(&stops);
+        }
+        if ends {
             self.answered = true;
             self.owed = if self.folds_prompts() { 0 } else { self.owed.saturating_sub(1) };
             if let Some(line) = self.held.pop_front() {
