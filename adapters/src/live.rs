@@ -200,8 +200,9 @@ impl Speaker {
         let native = manner.native_tools && tools != to && !tools.vendor().logs.stores_others && !to.vendor().logs.stores_others;
         let duties = Duties {
             tools: native.then(|| Translate::new(tools, to).for_format(manner.to)),
-            // The others' programs are gone when their turn is broken off, and say themselves what became of it.
+            // Others say themselves what became of a turn that is broken off.
             live: !same && from.program().is_some_and(|program| program.client().is_some()),
+            gone: !same,
             whole_at_stop: manner.agent && from == Dialect::CANONICAL,
             ..Duties::default()
         };

@@ -392,6 +392,31 @@ fn prompts_that_wait_are_answered_in_their_order() {
     }
 }
 
+/// As Claude Code has it: three times in a row for a reply that is cut off, once for one that shows nothing.
+#[test]
+fn a_reply_that_is_no_answer_yet_is_gone_on_with() {
+    let half = || Answer::steps(vec![Step::Text("Half".into()), Step::Stop("length")]);
+    let play = Play::script(vec![half(), half(), Answer::text("Whole.")]);
+    let end = play.print("go");
+    let asked = play.server.asked();
+    assert!(asked.len() == 3 && asked[1].last().contains("cut off at the limit"), "{end:#?}");
+    assert_eq!(end.result()["result"], "Whole.", "{end:#?}");
+    assert_eq!(end.result()["num_turns"], 3, "{end:#?}");
+
+    let play = Play::script((0..4).map(|_| half()).collect());
+    assert_eq!(play.print("go").result()["stop_reason"], "max_tokens");
+    assert_eq!(play.server.asked().len(), 4);
+
+    let play = Play::script(vec![Answer::text(""), Answer::text("Here.")]);
+    let end = play.print("go");
+    assert!(play.server.asked()[1].last().contains("nothing that the user can see"), "{end:#?}");
+    assert_eq!(end.result()["result"], "Here.", "{end:#?}");
+
+    let play = Play::script(vec![Answer::text(""), Answer::text("")]);
+    assert_eq!(play.print("go").result()["is_error"], false);
+    assert_eq!(play.server.asked().len(), 2);
+}
+
 #[test]
 fn a_reply_that_is_cut_or_refused_says_so_and_runs_nothing() {
     let cut = Answer::steps(vec![
@@ -399,7 +424,8 @@ fn a_reply_that_is_cut_or_refused_says_so_and_runs_nothing() {
         Step::Call("call_0".into(), "Bash".into(), "{\"command\": \"touch ran\"}".into()),
         Step::Stop("length"),
     ]);
-    let play = Play::script(vec![cut, Answer::steps(vec![Step::Text("Half".into()), Step::Stop("length")])]);
+    let half = || Answer::steps(vec![Step::Text("Half".into()), Step::Stop("length")]);
+    let play = Play::script(vec![cut, half(), half(), half(), half()]);
     let end = play.print("go");
     assert!(!play.path("ran").exists(), "{end:#?}");
     assert!(play.server.asked()[1].last().contains("did not run"));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::skipped;
+use crate::support::free_port;
 use crate::support::model::{Answer, Says, Server, Step};
 use crate::support::play::{ONE, PRINT, Play, run, said};
 use crate::support::stage::{End, Host, request, user};
@@ -105,7 +106,7 @@ fn every_dialect_tells_a_model_that_is_down_once() {
 #[test]
 fn a_server_that_is_not_there_or_talks_no_tls() {
     let play = Play::script(vec![done()]);
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = free_port();
     for (what, url, why) in [
         ("nobody listens", format!("http://127.0.0.1:{free}/v1"), "connect"),
         ("no TLS", format!("https://127.0.0.1:{}/v1", play.server.port), ""),

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::common::skipped;
 use crate::installed::node_modules;
+use crate::support::free_port;
 
 /// Where the servers are.
 fn servers() -> Option<PathBuf> {
@@ -156,11 +157,7 @@ fn everything_over_stdio() {
 /// The server that does everything behind an address, reached in one of the ways that it knows.
 fn everything_at(way: &str, path: &str, kind: &str) {
     let Some(modules) = servers() else { return };
-    // Somebody else may take it before the server does; that is rare, and told.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a port")
-        .port();
+    let port = free_port();
     let mut server = Command::new(modules.join(".bin/mcp-server-everything"));
     server
         .arg(way)

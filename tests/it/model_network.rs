@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::free_port;
 use crate::support::model::{Answer, Says, Step};
 use crate::support::play::{PRINT, Play, run};
 use crate::support::stage::{End, Host, user};
@@ -130,7 +131,7 @@ fn hosts_that_want_no_proxy_get_none() {
 #[test]
 fn a_proxy_that_fails_is_one_failed_outcome() {
     let play = Play::script(vec![done()]);
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = free_port();
     let refuses = "HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\ncontent-length: 0\r\n\r\n";
     let refusing = Wire::new(Kind::Http(Some(refuses)), play.server.port);
     let closing = Wire::new(Kind::Closes, play.server.port);

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::common::skipped;
 use crate::installed::{node_modules, python};
+use crate::support::free_port;
 
 /// A server that runs, and is ended with the test.
 struct Running {
@@ -175,9 +176,7 @@ fn ask(api: Api, port: u16, messages: &[Rc<Message>]) -> (Result<(), ModelError>
 
 /// Starts a server on a free port and waits until it listens.
 fn start(command: impl Fn(u16) -> Command) -> Running {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let port = free_port();
     let mut command = command(port);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut running = Running {

@@ -96,6 +96,26 @@ fn an_interrupt_waits_for_the_turn_of_an_agent_that_stops_what_runs() {
     });
 }
 
+/// A host that shows what runs would wait for it for ever.
+#[test]
+fn a_call_of_an_agent_that_is_killed_has_a_result() {
+    within(60, async {
+        let call = text("before").replace(
+            r#"{"type":"text","text":"before"}"#,
+            r#"{"type":"tool_use","id":"c-1","name":"x","input":{}}"#,
+        );
+        let stage = Stage::new(&["read".to_owned(), say(INIT), say(&call), "die KILL".to_owned()]);
+        let mut host = stage.host("claude", "qwen", &[], CLAUDE);
+        host.say(&user("hi"));
+        let end = host.end();
+        let of_call = |line: &&Value| line["type"] == "user" && line["message"]["content"][0]["tool_use_id"] == "c-1";
+        let results: Vec<_> = end.lines.iter().filter(of_call).collect();
+        assert_eq!(results.len(), 1, "{end:#?}");
+        assert_eq!(results[0]["message"]["content"][0]["is_error"], true);
+        assert_eq!(end.result()["is_error"], true);
+    });
+}
+
 #[test]
 fn an_agent_killed_before_its_first_line_fails_its_turn() {
     within(60, async {

@@ -39,6 +39,8 @@ pub struct Duties {
     pub repair: bool,
     /// Calls that a stopped turn leaves without a result get one: hosts wait for it.
     pub live: bool,
+    /// So do those of a program that is gone, or was given up.
+    pub gone: bool,
     /// A block is whole when it stops: no snapshot follows that would say it again, perhaps otherwise.
     pub whole_at_stop: bool,
     /// What is answered on the control channel is in another dialect's words.

@@ -323,9 +323,11 @@ impl Assembler {
 
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
         self.settle(outcome.origin, down);
-        // Of an agent that is gone, or has been given up, no result comes any more either.
-        let stopped = matches!(outcome.kind, Kind::Outcome(o) if o.kind == OutcomeKind::Cancelled || o.synthetic && o.is_error);
-        if self.duties.repair || self.duties.live && stopped {
+        let (stopped, gone) = match outcome.kind {
+            Kind::Outcome(outcome) => (outcome.kind == OutcomeKind::Cancelled, outcome.synthetic && outcome.is_error),
+            _ => (false, false),
+        };
+        if self.duties.repair || self.duties.live && stopped || self.duties.gone && gone {
             for (at, call) in self.calls.unresolved() {
                 let text = Str::trusted(if self.duties.repair {
                     "The tool call was interrupted: the log holds no result for it."

@@ -275,6 +275,12 @@ pub trait HostPersona: fmt::Debug + Sync {
         false
     }
 
+    /// What the model reads so that it goes on, where its last reply did not end well, and how often in a row.
+    fn goes_on(&self, reply: Unfinished) -> Option<(&'static str, u64)> {
+        let _ = reply;
+        None
+    }
+
     /// A question for permission shows what the call would change.
     fn previews_changes(&self) -> bool {
         false
@@ -357,6 +363,15 @@ pub struct SubagentTask<'a> {
     pub output: &'a std::path::Path,
     /// How it ended, if it has.
     pub ended: Option<SubagentEnd<'a>>,
+}
+
+/// How a reply without calls may end that is no answer yet.
+#[derive(Clone, Copy, Debug)]
+pub enum Unfinished {
+    /// It was cut off at the limit of tokens.
+    Cut,
+    /// There is nothing in it to see.
+    Empty,
 }
 
 /// A call that was refused without a question.

@@ -28,6 +28,7 @@ use crate::host::reply::Teller;
 use crate::model::message::{Call, Message, Part};
 use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
+use crate::persona::host::Unfinished;
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
 use agentglot_adapters::raw::event::{Event, Kind, PromptSource, RoundEnd, RoundStart, Stop, StopKind, Topic};
@@ -136,6 +137,18 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 remind(context, conversation, &reminder);
                 continue;
             }
+            let unfinished = match reply.stop {
+                Some((StopKind::Length, _)) => Some(Unfinished::Cut),
+                _ if text.trim().is_empty() && context.model.options.borrow().schema.is_none() => Some(Unfinished::Empty),
+                _ => None,
+            };
+            if let Some((text, most)) = unfinished.and_then(|how| context.host.persona.goes_on(how))
+                && tries.unfinished < most
+            {
+                tries.unfinished += 1;
+                urge(context, conversation, text.to_owned());
+                continue;
+            }
             if main && cut {
                 context
                     .host
@@ -163,6 +176,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             }
             return Finished::of(End::Done(text, reply.stop), rounds);
         }
+        tries.unfinished = 0;
         let mut done = calls::run(context, conversation, calls.clone(), cut).await;
         if done.end.is_none() {
             let (added, stop) = hooks::after_batch(context, conversation, &calls, &done.results).await;
@@ -221,6 +235,8 @@ struct Tries {
     shortened: bool,
     unstructured: u64,
     misshapen: u64,
+    /// Replies in a row that did not end well.
+    unfinished: u64,
 }
 
 impl Tries {

@@ -13,8 +13,10 @@ pub(crate) mod turns;
 pub(crate) mod wire;
 
 use std::future::Future;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
@@ -53,6 +55,19 @@ pub(crate) fn example(name: &str) -> PathBuf {
         profile.join("examples")
     });
     folder.join(name)
+}
+
+/// A port of this machine that nobody listens at, for a program that does not say which one the system gave it. The system gives none of
+/// these by itself, so no other test has it in the meantime.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = u16::try_from(std::process::id() % 9000).expect("below 9000") + 20_000;
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// What a program that ended said on stdout.

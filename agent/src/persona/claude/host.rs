@@ -9,7 +9,7 @@ use super::tools;
 use crate::ids::line_id;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
-use crate::persona::host::{Compacted, Ended, HostPersona, Refused, SessionFacts, TaskHost, Told, interrupted, with_status};
+use crate::persona::host::{Compacted, Ended, HostPersona, Refused, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status};
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
@@ -106,6 +106,16 @@ impl HostPersona for ClaudeHost {
 
     fn tells_urging(&self) -> bool {
         true
+    }
+
+    fn goes_on(&self, reply: Unfinished) -> Option<(&'static str, u64)> {
+        Some(match reply {
+            Unfinished::Cut => (
+                "Your reply was cut off at the limit of tokens. Go on exactly where it ends, even within a sentence, without saying anything again; do what is left in smaller steps.",
+                3,
+            ),
+            Unfinished::Empty => ("Your last reply holds nothing that the user can see. Go on, and answer the user.", 1),
+        })
     }
 
     fn mode_changed(&self, mode: &str) -> Told {
