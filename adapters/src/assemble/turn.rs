@@ -3,7 +3,7 @@
 use super::{Assembler, Desk, Down, Duties};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
+    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
     ToolResult,
 };
 use crate::json::{Out, Raw, Str};
@@ -324,7 +324,10 @@ impl Assembler {
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
         self.settle(outcome.origin, down);
         let (stopped, gone) = match outcome.kind {
-            Kind::Outcome(outcome) => (outcome.kind == OutcomeKind::Cancelled, outcome.synthetic && outcome.is_error),
+            Kind::Outcome(outcome) => (
+                outcome.kind == OutcomeKind::Cancelled,
+                outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Backend),
+            ),
             _ => (false, false),
         };
         if self.duties.repair || self.duties.live && stopped || self.duties.gone && gone {

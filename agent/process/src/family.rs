@@ -31,6 +31,7 @@ mod linux {
     use std::collections::BTreeSet;
     use std::fs;
     use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::{Duration, Instant};
 
@@ -40,6 +41,9 @@ mod linux {
 
     /// How long is tried to end what starts others as fast as it is ended.
     const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Whether what loses its parent becomes our child.
+    static ADOPTS: AtomicBool = AtomicBool::new(false);
 
     /// A process, told from a later one of the same number by when it began.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +73,9 @@ mod linux {
     /// Those of the system.
     pub fn adopt() -> io::Result<()> {
         crate::cgroup::begin();
-        Ok(set_child_subreaper(Some(getpid()))?)
+        set_child_subreaper(Some(getpid()))?;
+        ADOPTS.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// When a process began, in ticks since the machine did; `None` if there is none.
@@ -134,8 +140,12 @@ mod linux {
         crate::cgroup::end_ours();
     }
 
-    /// Waits for those that became our children and have ended, so that they do not stay as zombies.
+    /// Waits for those that became our children and have ended, so that they do not stay as zombies. Where none do, all children are somebody's
+    /// here who waits for them.
     pub fn reap() {
+        if !ADOPTS.load(Ordering::Relaxed) {
+            return;
+        }
         let mut known = known();
         let us = getpid().as_raw_nonzero().get();
         let Some(ours) = children(us) else { return };
