@@ -170,7 +170,7 @@ fn run_at(writer: LogWriter, work: Work, console: &Console) -> Done {
             }
         });
     }
-    let done = order.into_desk().close();
+    let done = order.into_writer().close();
     console.done();
     done
 }

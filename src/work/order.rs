@@ -119,7 +119,7 @@ impl Order {
         })
     }
 
-    pub(super) fn into_desk(self) -> LogWriter {
+    pub(super) fn into_writer(self) -> LogWriter {
         self.state.into_inner().unwrap_or_else(|e| e.into_inner()).writer
     }
 
