@@ -61,7 +61,12 @@ fn a_real_model_answers_in_every_dialect_over_both_apis() {
                 ("ANTHROPIC_MODEL", "gemma"),
                 ("AGENTGLOT_MODELS", &play.at("models.toml")),
             ])
-            .envs([("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "120"), ("AGENTGLOT_MODEL_STALL_TIMEOUT", "60")]);
+            .envs([
+                ("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "120"),
+                ("AGENTGLOT_MODEL_STALL_TIMEOUT", "60"),
+                // The server may close a connection in the moment in which it is used again.
+                ("AGENTGLOT_MODEL_RETRIES", "3"),
+            ]);
         command
     };
     let bare = ["--system-prompt", "", "--tools", ""];
