@@ -148,7 +148,7 @@ pub fn run_giving(work: Work, give: Give, console: &Console) -> Result<Done, Fai
     let Some(tables) = &work.tables else {
         return Err(Failure::Usage("no tables are named".to_owned()));
     };
-    let writer = LogWriter::open_for(&work, table_files::Sheets::given(tables, give), console)?;
+    let writer = LogWriter::open_for(&work, table_files::TableFiles::given(tables, give), console)?;
     Ok(run_at(writer, work, console))
 }
 

@@ -6,9 +6,9 @@ use crate::io::Target;
 use crate::status::Failure;
 
 #[derive(Debug)]
-pub(super) enum Sheets {}
+pub(super) enum TableFiles {}
 
-impl Sheets {
+impl TableFiles {
     pub(super) fn open(_: &Tables, _: Option<Target>) -> Result<Self, Failure> {
         Err(Failure::Usage(crate::io::NO_TABLES.to_owned()))
     }

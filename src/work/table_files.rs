@@ -19,7 +19,7 @@ pub type Give = Box<dyn FnMut(agentglot_columns::Table, RecordBatch) -> bool + S
 
 /// The tables, as those see them who bring what stands in them.
 #[derive(Debug)]
-pub(super) struct Sheets {
+pub(super) struct TableFiles {
     tasks: Option<SyncSender<Task>>,
     thread: Option<JoinHandle<Result<(), Failure>>>,
 }
@@ -44,7 +44,7 @@ enum Task {
 /// So many tasks wait at most; what they hold is about as long as one read of a log.
 const WAITING: usize = 4;
 
-impl Sheets {
+impl TableFiles {
     /// Begins their files; what goes to none of them goes to `stdout`.
     pub(super) fn open(tables: &Tables, mut stdout: Option<Target>) -> Result<Self, Failure> {
         let container = match tables.columnar {

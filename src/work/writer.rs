@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::order::{End, InFile, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
-use super::table_files::Sheets;
+use super::table_files::TableFiles;
 use super::{Done, Work};
 use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
@@ -23,7 +23,7 @@ pub(super) struct LogWriter {
     current: Option<usize>,
     target: Option<Target>,
     /// The tables that are written in place of logs.
-    sheets: Option<Sheets>,
+    table_files: Option<TableFiles>,
     /// How many lines of the log lie before the part that is being written.
     lines_before: u64,
     report: Report,
@@ -39,7 +39,7 @@ impl LogWriter {
         let mut writer = Self::bare(work, console)?;
         // Last: what is begun here gets its name in the end.
         match &work.tables {
-            Some(tables) => writer.sheets = Some(Sheets::open(tables, Some(stdout))?),
+            Some(tables) => writer.table_files = Some(TableFiles::open(tables, Some(stdout))?),
             None if work.outputs.is_none() => writer.stdout = Some(stdout),
             None => {}
         }
@@ -48,9 +48,9 @@ impl LogWriter {
 
     /// The same for tables that go to no file.
     #[cfg(feature = "columnar")]
-    pub(super) fn open_for(work: &Work, sheets: Sheets, console: &Console) -> Result<Self, Failure> {
+    pub(super) fn open_for(work: &Work, table_files: TableFiles, console: &Console) -> Result<Self, Failure> {
         let mut writer = Self::bare(work, console)?;
-        writer.sheets = Some(sheets);
+        writer.table_files = Some(table_files);
         Ok(writer)
     }
 
@@ -78,7 +78,7 @@ impl LogWriter {
             ledger,
             current: None,
             target: None,
-            sheets: None,
+            table_files: None,
             lines_before: 0,
             report: Report::new(match &work.tables {
                 Some(tables) => tables.columnar.name().to_owned(),
@@ -121,14 +121,14 @@ impl LogWriter {
         entry.merged += end.silent.merged;
         let whole = end.failure.is_none() && !end.stopped;
         if let Some(failure) = end.failure {
-            if let Some(sheets) = &mut self.sheets {
-                sheets.lacks(&failure);
+            if let Some(table_files) = &mut self.table_files {
+                table_files.lacks(&failure);
             }
             self.fail(log, &failure);
         }
         if end.stopped {
-            if let Some(sheets) = self.sheets.take() {
-                sheets.give_up();
+            if let Some(table_files) = self.table_files.take() {
+                table_files.give_up();
             }
             let text = format!("{}: stopped at the first fault, as --strict asks", log.name);
             self.console.say(&text);
@@ -152,8 +152,8 @@ impl LogWriter {
 
     /// All is done.
     pub(super) fn close(mut self) -> Done {
-        if let Some(sheets) = self.sheets.take()
-            && let Err(failure) = sheets.close()
+        if let Some(table_files) = self.table_files.take()
+            && let Err(failure) = table_files.close()
             && !failure.is_closed_reader()
         {
             self.status.worsen(failure.status());
@@ -186,8 +186,8 @@ impl LogWriter {
         self.lines_before = 0;
         self.target = None;
         self.report.begin(Entry::new(log));
-        if let Some(sheets) = &mut self.sheets {
-            sheets.begin(&log.name);
+        if let Some(table_files) = &mut self.table_files {
+            table_files.begin(&log.name);
         }
         if let Some(note) = log.note.as_ref().filter(|_| !self.quiet) {
             self.console.say(note);
@@ -196,12 +196,12 @@ impl LogWriter {
 
     fn write_out(&mut self, log: &Log, made: &mut Made) -> bool {
         let out = &made.out;
-        if let Some(sheets) = &mut self.sheets {
-            let Err(failure) = sheets.put(made, self.lines_before) else {
+        if let Some(table_files) = &mut self.table_files {
+            let Err(failure) = table_files.put(made, self.lines_before) else {
                 return true;
             };
             self.fail(log, &failure);
-            self.sheets = None;
+            self.table_files = None;
             return false;
         }
         if log.dead.load(Ordering::Relaxed) {
