@@ -403,6 +403,11 @@ fn a_reply_that_is_no_answer_yet_is_gone_on_with() {
     assert_eq!(end.result()["result"], "Whole.", "{end:#?}");
     assert_eq!(end.result()["num_turns"], 3, "{end:#?}");
 
+    // To go on is no round of its own for a limit, as there.
+    let play = Play::script(vec![half(), Answer::text("Whole.")]);
+    let end = play.one("claude", &["-p", "--verbose", "--output-format", "stream-json", "--max-turns", "1"], "go");
+    assert_eq!(end.result()["result"], "Whole.", "{end:#?}");
+
     let play = Play::script((0..4).map(|_| half()).collect());
     assert_eq!(play.print("go").result()["stop_reason"], "max_tokens");
     assert_eq!(play.server.asked().len(), 4);

@@ -41,8 +41,9 @@ struct Call {
     past: bool,
     /// It was said to run.
     runs: bool,
-    /// It was said to wait, and nothing else; whether the host was asked for it.
+    /// What was said last is that it waits.
     waits: bool,
+    /// The host has said whether it may run.
     asked: bool,
     /// What messages have said before it was told, for the ledger: its name, and its arguments.
     early: [Early; 2],

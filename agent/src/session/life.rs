@@ -57,13 +57,8 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     introduce::introduce(context, &conversation);
     if let Some(why) = heard.blocked {
         let text = format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}");
-        let about = json!({
-            "prevent_continuation": true,
-            "prompt_submit_outcome": {"kind": "blocked_by_hook", "prompt_kept": false, "reason": why},
-        });
-        turn::hooks::inform(&context.host, "warning", &text, about);
         *context.conversation.borrow_mut() = conversation;
-        let finished = turn::Finished::of(turn::End::Done(text, None), 0);
+        let finished = unanswered(context, text, &json!({"kind": "blocked_by_hook", "prompt_kept": false, "reason": why}));
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
         return outcome::tell(context, &finished, begun, echoed);
     }
@@ -99,12 +94,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     if let Some(why) = heard.stopped {
         let text = format!("Operation stopped by hook: {why}");
-        let about = json!({
-            "prevent_continuation": true,
-            "prompt_submit_outcome": {"kind": "stopped_by_hook", "prompt_kept": true, "reason": why},
-        });
-        turn::hooks::inform(&context.host, "warning", &text, about);
-        let finished = turn::Finished::of(turn::End::Done(text, None), 0);
+        let finished = unanswered(context, text, &json!({"kind": "stopped_by_hook", "prompt_kept": true, "reason": why}));
         return finish(context, conversation, &finished, begun, echoed).await;
     }
     let finished = match asked.wanted {
@@ -168,6 +158,13 @@ async fn traced(context: &Context, turn: &str, rounds: impl Future<Output = turn
         other => span.fail(telemetry::word(other)),
     }
     finished
+}
+
+/// A prompt that hooks keep from its answer: the host is told why, and what became of it.
+fn unanswered(context: &Context, text: String, became: &Value) -> turn::Finished {
+    let about = json!({"prevent_continuation": true, "prompt_submit_outcome": became});
+    turn::hooks::inform(&context.host, "warning", &text, about);
+    turn::Finished::of(turn::End::Done(text, None), 0)
 }
 
 /// A turn is over: what was said is kept, and the host is told how it ended.

@@ -89,7 +89,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         if cancel.is_cancelled() {
             return Finished::of(End::Interrupted(rounds > 0), rounds);
         }
-        if let Some(limit) = conversation.max_rounds.filter(|limit| rounds >= *limit) {
+        if let Some(limit) = conversation.max_rounds.filter(|limit| rounds >= *limit + tries.gone_on) {
             return Finished::of(End::Rounds(limit), rounds);
         }
         if let Some(limit) = context
@@ -146,6 +146,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 && tries.unfinished < most
             {
                 tries.unfinished += 1;
+                tries.gone_on += 1;
                 urge(context, conversation, text.to_owned());
                 continue;
             }
@@ -237,6 +238,8 @@ struct Tries {
     misshapen: u64,
     /// Replies in a row that did not end well.
     unfinished: u64,
+    /// All rounds that go on with one: they count for no limit.
+    gone_on: u64,
 }
 
 impl Tries {

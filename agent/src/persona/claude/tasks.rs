@@ -25,38 +25,30 @@ impl TaskHost for Tasks {
     }
 
     fn ended(&self, task: Task<'_>) -> Vec<Told> {
-        let (id, status, why) = match task {
-            Task::Command(job) => {
-                let (status, summary) = how(job);
-                (job.id.as_str(), status, summary)
-            }
+        let (id, call, output, (status, text), usage) = match task {
+            Task::Command(job) => (&*job.id, json!(job.call), json!(job.output), how(job), None),
             Task::Subagent(task) => {
                 let ended = task.ended.map(|end| (end.status, end.text.to_owned()));
-                let (status, text) = ended.unwrap_or(("completed", String::new()));
-                (task.id, status, text)
+                let usage = task
+                    .ended
+                    .map(|end| json!({"total_tokens": end.tokens, "tool_uses": end.calls, "duration_ms": end.took}));
+                (
+                    task.id,
+                    json!(task.call),
+                    json!(task.output),
+                    ended.unwrap_or(("completed", String::new())),
+                    Some(usage),
+                )
             }
         };
         let mut patch = json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": now_millis()});
         if status == "failed" {
-            patch["error"] = why.into();
+            patch["error"] = text.clone().into();
         }
-        let members = match task {
-            Task::Command(job) => {
-                let (status, summary) = how(job);
-                json!({
-                    "task_id": job.id, "tool_use_id": job.call, "status": status, "output_file": job.output, "summary": summary,
-                })
-            }
-            Task::Subagent(task) => {
-                let usage = task
-                    .ended
-                    .map(|end| json!({"total_tokens": end.tokens, "tool_uses": end.calls, "duration_ms": end.took}));
-                json!({
-                    "task_id": task.id, "tool_use_id": task.call, "status": task.ended.map(|end| end.status), "output_file": task.output,
-                    "summary": task.ended.map(|end| end.text), "usage": usage,
-                })
-            }
-        };
+        let mut members = json!({"task_id": id, "tool_use_id": call, "status": status, "output_file": output, "summary": text});
+        if let Some(usage) = usage {
+            members["usage"] = usage.into();
+        }
         vec![
             Told::System("task_updated", json!({"task_id": id, "patch": patch})),
             Told::System("task_notification", members),
