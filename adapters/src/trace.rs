@@ -331,7 +331,7 @@ impl Trace {
     /// The same if the part that was kept last goes over, which is a part of this line.
     pub fn merged_with(&self, kept: &Kept, note: &'static str) {
         self.merged(note);
-        let here = |number: &u64| self.held.borrow().here.iter().any(|(held, ..)| held == number);
+        let here = |number: &u64| self.held.borrow().here.binary_search_by_key(number, |here| here.0).is_ok();
         self.depends.set(kept.0.last().copied().filter(here));
     }
 

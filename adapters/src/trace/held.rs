@@ -1,7 +1,9 @@
 //! Parts of the source that are held, until it is known whether they go over.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::many::of_lines;
 use super::walk::Places;
 use super::{Span, Trace, address};
 use crate::event::{Fate, Finding};
@@ -52,7 +54,7 @@ pub(super) struct HeldParts {
     /// Parts of earlier lines.
     before: HashMap<u64, Before>,
     /// What there is to say of lines that have waited for a part.
-    over: Vec<(u64, Finding)>,
+    over: Vec<Late>,
     /// Parts that turned out to have no place, or another.
     told: Vec<(u64, Fate, &'static str)>,
     /// Parts that are others when they go over, and what is said of that.
@@ -68,36 +70,44 @@ struct Before {
     tells: Tells,
 }
 
-/// What is said of a line when it is known what became of a part.
+/// What is said of a line when it is known what became of a part. Of these a line may have a million.
 #[derive(Clone, Debug)]
 enum Tells {
     /// What became of the part, which stands there.
-    Part(String),
+    Part(Box<str>),
     /// The same of a name, without which what it names has no place either: of that is told.
-    Name(String),
+    Name(Box<str>),
     /// Whether the line has no place, or is part of what went over, for this reason.
     Line(&'static str),
     /// Nothing: of the line as a whole one entry tells.
     Nothing,
 }
 
+/// A finding of an earlier line: the line, where in it, what became of that, and why.
+pub(super) type Late = (u64, Box<str>, Fate, Cow<'static, str>);
+
+/// A finding of its own.
+fn finding((line, pointer, fate, note): Late) -> (u64, Finding) {
+    (line, Finding::new(fate, &pointer, &note))
+}
+
 impl Before {
     /// What there is to say of the line, where the part has not gone over as it is.
-    fn told(self, fate: Fate, note: &str) -> Option<(u64, Finding)> {
-        let finding = match self.tells {
+    fn told(self, fate: Fate, note: impl Into<Cow<'static, str>>) -> Option<Late> {
+        let pointer = match self.tells {
             Tells::Name(_) if fate == Fate::Dropped => return None,
-            Tells::Part(pointer) | Tells::Name(pointer) => Finding::new(fate, &pointer, note),
-            Tells::Line(_) if fate == Fate::Dropped => Finding::new(fate, "", note),
+            Tells::Part(pointer) | Tells::Name(pointer) => pointer,
+            Tells::Line(_) if fate == Fate::Dropped => Box::default(),
             Tells::Line(_) => return self.gone_over(),
             Tells::Nothing => return None,
         };
-        Some((self.line, finding))
+        Some((self.line, pointer, fate, note.into()))
     }
 
     /// The same where it has.
-    fn gone_over(self) -> Option<(u64, Finding)> {
+    fn gone_over(self) -> Option<Late> {
         match self.tells {
-            Tells::Line(merged) => Some((self.line, Finding::new(Fate::Merged, "", merged))),
+            Tells::Line(merged) => Some((self.line, Box::default(), Fate::Merged, merged.into())),
             Tells::Part(_) | Tells::Name(_) | Tells::Nothing => None,
         }
     }
@@ -263,7 +273,13 @@ impl Trace {
             // What stands around a list is told once, with its first part.
             let pointer = self.placed(places.pointer(from - start, to - start));
             let names = text[to - start..].trim_start_matches('"').trim_start().starts_with(':');
-            let tells = pointer.map_or(Tells::Nothing, if names { Tells::Name } else { Tells::Part });
+            let tells = pointer.map_or(Tells::Nothing, |pointer| {
+                if names {
+                    Tells::Name(pointer.into())
+                } else {
+                    Tells::Part(pointer.into())
+                }
+            });
             before.insert(number, Before { line, tells });
         }
     }
@@ -275,10 +291,10 @@ impl Trace {
             before, told, lost, over, ..
         } = &mut *held;
         let mut late = std::mem::take(over);
-        lost.retain(|(number, note)| match before.get(number) {
+        lost.retain_mut(|(number, note)| match before.get(number) {
             Some(Before { line, tells }) => {
                 if let Tells::Part(pointer) = tells {
-                    late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
+                    late.push((*line, pointer.clone(), Fate::Dropped, std::mem::take(note).into()));
                 }
                 false
             }
@@ -286,15 +302,15 @@ impl Trace {
         });
         told.retain(|(number, fate, note)| match before.remove(number) {
             Some(part) => {
-                late.extend(part.told(*fate, note));
+                late.extend(part.told(*fate, *note));
                 false
             }
             None => true,
         });
-        late.sort_by(|a, b| (a.0, &a.1.pointer).cmp(&(b.0, &b.1.pointer)));
+        late.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         // Where a part stands is known to several that hold it.
-        late.dedup_by(|b, a| a.0 == b.0 && a.1.pointer == b.1.pointer && a.1.fate == b.1.fate);
-        late
+        late.dedup_by(|b, a| (a.0, &a.1, a.2) == (b.0, &b.1, b.2));
+        of_lines(late)
     }
 
     /// The session is over, and something else may take the place of these parts, for this reason.
@@ -302,8 +318,8 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         let mut given = Given::default();
         for part in kept.0.drain(..).filter_map(|number| held.before.remove(&number)) {
-            given.stays.extend(part.clone().gone_over());
-            given.lost.extend(part.told(Fate::Dropped, note));
+            given.stays.extend(part.clone().gone_over().map(finding));
+            given.lost.extend(part.told(Fate::Dropped, note.to_owned()).map(finding));
         }
         given
     }
@@ -311,7 +327,7 @@ impl Trace {
     /// The session is over: nobody holds anything of the lines before this one. Returns what there is still to say about them.
     pub(crate) fn end_held(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
-        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).collect();
+        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).map(finding).collect();
         held.others.clear();
         late.sort_by_key(|(line, _)| *line);
         late

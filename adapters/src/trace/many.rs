@@ -1,3 +1,4 @@
+use super::held::Late;
 use crate::event::Finding;
 
 /// What there is to tell of one line: the first things one by one, of those behind them one of each kind and how many there are. So the
@@ -62,7 +63,7 @@ impl<T> Many<T> {
 }
 
 /// One finding of each kind, and how many others it stands for.
-pub(super) fn of_each_kind(findings: Vec<Finding>) -> Vec<Finding> {
+pub(super) fn of_each_kind(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let mut kinds: Vec<(Finding, u64)> = Vec::new();
     for finding in findings {
         match kinds
@@ -75,6 +76,22 @@ pub(super) fn of_each_kind(findings: Vec<Finding>) -> Vec<Finding> {
     }
     let told = |(kind, others): (Finding, u64)| Finding::new(kind.fate, &kind.pointer, &and_others(&kind.note, others));
     kinds.into_iter().map(told).collect()
+}
+
+/// Findings of earlier lines, in order: of each line the first one by one, of those behind them one of each kind.
+pub(super) fn of_lines(late: Vec<Late>) -> Vec<(u64, Finding)> {
+    let mut told = Vec::with_capacity(late.len().min(FEW));
+    let mut late = late.into_iter().peekable();
+    while let Some(&(line, ..)) = late.peek() {
+        let mut of_line = std::iter::from_fn(|| late.next_if(|next| next.0 == line)).map(|(_, pointer, fate, note)| Finding {
+            fate,
+            pointer: pointer.into(),
+            note: note.into_owned(),
+        });
+        told.extend(of_line.by_ref().take(FEW).map(|finding| (line, finding)));
+        told.extend(of_each_kind(of_line).into_iter().map(|finding| (line, finding)));
+    }
+    told
 }
 
 /// Why, and how many others it holds for.
@@ -94,6 +111,7 @@ pub(super) fn alike(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Fate;
 
     #[test]
     fn of_very_many_things_one_of_each_kind_is_told() {
@@ -107,5 +125,15 @@ mod tests {
         assert_eq!(told[FEW - 1], "renamed: 1023");
         assert_eq!(told[FEW], "renamed: 1024 (and 3180 more parts of this line alike)");
         assert_eq!(told[FEW + 1], "lost: 1025 (and 794 more parts of this line alike)");
+    }
+
+    #[test]
+    fn of_each_earlier_line_one_of_each_kind_is_told_behind_the_first() {
+        let late = |line: u64, count: usize| (0..count).map(move |n| (line, format!("/{n}").into(), Fate::Dropped, "no place".into()));
+        let told = of_lines(late(3, FEW + 7).chain(late(5, 2)).collect());
+        assert_eq!(told.len(), FEW + 1 + 2);
+        let note = "no place (and 6 more parts of this line alike)";
+        assert_eq!(told[FEW], (3, Finding::new(Fate::Dropped, &format!("/{FEW}"), note)));
+        assert_eq!(told[FEW + 2], (5, Finding::new(Fate::Dropped, "/1", "no place")));
     }
 }
