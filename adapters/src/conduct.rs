@@ -71,6 +71,8 @@ pub enum Damage {
     FailedTurn(Cow<'static, str>),
     /// It says so in a line that belongs to no turn; the session goes on.
     Told(String),
+    /// It was a request, which is answered with this line; the session goes on.
+    Answered(String),
     /// It exits, and says why on standard error.
     Fatal {
         /// The text, without a line feed at its end.
@@ -162,6 +164,12 @@ pub trait Conduct: std::fmt::Debug + Sync {
     fn unheard(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<&'static str> {
         let _ = (request, fields);
         None
+    }
+
+    /// Whether this request of its host's ends the session, and the turn that runs.
+    fn ends_session(&self, request: &Request<'_>) -> bool {
+        let _ = request;
+        false
     }
 
     /// Whether it answers control requests that have no id.

@@ -117,7 +117,9 @@ impl Session {
             // It is done; the host gets it in the words of the program that it knows.
             return self.reply(Some(&waited.id), &waited.note);
         }
+        let from = self.out.len();
         self.voice.event(event, &mut self.out);
+        self.spelled_ids.restore(&waited.id, &mut self.out, from);
     }
 
     fn hear_request(&mut self, event: &Event<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {

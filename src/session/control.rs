@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::rules::Verdict;
-use super::{OnAsk, Session};
+use super::{OnAsk, Session, spelled_ids};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::conduct::Answer;
 use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
@@ -105,6 +105,20 @@ impl Session {
     /// A control request of the host's: the back end answers what it can, and we the rest.
     pub(super) fn request(&mut self, input: &Input<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {
         self.host.facts.busy = self.turn.is_some();
+        if let Some(spelled) = spelled_ids::of(input).filter(|_| request.id.is_none() && !self.conduct.tells_faults()) {
+            let id = self.spelled_ids.ours(spelled);
+            let named = Request {
+                id: Some(Str::trusted(&id)),
+                ..*request
+            };
+            let fields: Vec<_> = input.fields.iter().filter(|field| !spelled_ids::is_id(field)).copied().collect();
+            let input = Input {
+                kind: InputKind::Request(&named),
+                fields: &fields,
+                ..*input
+            };
+            return self.request(&input, &named, now, backend);
+        }
         // Without an id nobody could tell what an answer of the back end's belongs to.
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
             if self.conduct.answers_nameless() {
@@ -147,6 +161,12 @@ impl Session {
         }
         if request.kind == ControlKind::Interrupt && !(self.same && taken) {
             self.take_back();
+        }
+        if self.conduct.ends_session(request) {
+            self.ends = true;
+            if self.turn.is_some() && !(self.same && taken) {
+                self.interrupt(backend);
+            }
         }
         if taken && (self.same || request.kind != ControlKind::Initialize) {
             self.requested.add(id, answer, now, self.timers.control);
@@ -332,7 +352,9 @@ impl Session {
             body: body.map(Raw::trusted),
             error: (!ok).then_some(Raw::trusted(&error)),
         };
+        let from = self.out.len();
         self.say(&Event::new(Origin::default(), Kind::Response(&response)));
+        self.spelled_ids.restore(id.unwrap_or_default(), &mut self.out, from);
     }
 }
 

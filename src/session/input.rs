@@ -30,6 +30,7 @@ impl Session {
                 self.fail_doomed(now);
             }
             Damage::Told(why) => self.complain(&why, Some(backend)),
+            Damage::Answered(line) => self.out.extend_from_slice(line.as_bytes()),
             Damage::Fatal { stderr, code } => self.fatal = Some((stderr, code)),
         }
     }

@@ -16,6 +16,7 @@ mod policy;
 mod rules;
 pub mod run;
 mod setup;
+mod spelled_ids;
 mod structured_output;
 mod text_questions;
 mod turn;
@@ -41,6 +42,7 @@ use pending::Pending;
 use plain_text::Plain;
 pub use rules::Rules;
 pub use setup::{Clock, Host, Oddities, OnAsk, Timers};
+use spelled_ids::SpelledIds;
 
 use final_text::Spoken;
 use turn::Turn;
@@ -111,6 +113,9 @@ pub struct Session {
     beat: Beat,
     /// The host will say nothing more.
     gone: bool,
+    /// It has said that the session is to end: what it says behind that is not heard.
+    ends: bool,
+    spelled_ids: SpelledIds,
     out: Vec<u8>,
 }
 
@@ -178,6 +183,8 @@ impl Session {
                 host.clock.moment,
             ),
             gone: !host.interactive && !host.types_answers,
+            ends: false,
+            spelled_ids: SpelledIds::default(),
             unasked: VecDeque::new(),
             ahead: VecDeque::new(),
             undecided: VecDeque::new(),
@@ -265,6 +272,9 @@ impl Session {
 
     /// The host said something.
     pub fn host(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
+        if self.ends {
+            return;
+        }
         self.moment(now);
         if self.host.types_answers && !matches!(heard, Heard::Input(_)) {
             return self.typed(heard, now, backend);
@@ -285,6 +295,11 @@ impl Session {
             },
             Heard::Damaged { why, bytes, .. } => self.damaged(&String::from_utf8_lossy(bytes), why, now, backend),
         }
+    }
+
+    /// Whether the host has said that the session is to end.
+    pub const fn host_ends(&self) -> bool {
+        self.ends
     }
 
     /// The host will say nothing more: nobody is left to answer the agent's questions.

@@ -361,10 +361,13 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
     ears.host.feed(&room[..read], &mut hear);
     if read == 0 {
         ears.host.finish(&mut hear);
+    }
+    let over = read == 0 || session.host_ends();
+    if over {
         session.host_gone(now, backend);
         backend.close();
     }
-    read == 0
+    over
 }
 
 /// Hands on what the back end said. Returns whether it will say nothing more.

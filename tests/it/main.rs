@@ -115,6 +115,7 @@ mod run_faults;
 mod run_gemini;
 #[cfg(unix)]
 mod run_host;
+mod run_host_lines;
 #[cfg(target_os = "linux")]
 mod run_inside;
 #[cfg(unix)]

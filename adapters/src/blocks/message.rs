@@ -1,7 +1,7 @@
 use super::MESSAGE;
 use super::read::{FieldList, Reader, plain_key};
 use crate::event::{At, Block, Content, Reply, Scope, Stop, ToolResult};
-use crate::json::{Cursor, Error, Shape, Str, Why};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 
 /// One element of the content of a user message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,8 +92,14 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn said(&self, at: &mut Cursor<'a>) -> Result<Said<'a>, Error> {
-        if at.shape()? == Shape::String {
-            return at.string().map(|text| Said::Content(Content::Text(text)));
+        match at.shape()? {
+            Shape::String => return at.string().map(|text| Said::Content(Content::Text(text))),
+            // Programs read it as a prompt that says nothing.
+            Shape::Null => {
+                self.cx.took(at.skip()?.as_str());
+                return Ok(Said::Content(Content::Blocks(&[])));
+            }
+            _ => {}
         }
         let begin = *at;
         let mut blocks = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
@@ -114,6 +120,27 @@ impl<'a> Reader<'_, 'a> {
             }
         }
         Ok(Said::Content(Content::Blocks(blocks.into_bump_slice())))
+    }
+
+    /// What a host has said, of which the message stands in `line`. A result in it has no meaning to the program, which passes its JSON text to
+    /// the model.
+    pub(crate) fn as_prompt(&self, said: Said<'a>, line: &'a str) -> Result<Content<'a>, Error> {
+        let parts = match said {
+            Said::Content(content) => return Ok(content),
+            Said::Parts(parts) => parts,
+        };
+        let content = Raw::trusted(line).get("message").and_then(|message| message.get("content"));
+        let raw = content.unwrap_or(Raw::NULL);
+        raw.check()?;
+        let mut blocks = bumpalo::collections::Vec::with_capacity_in(parts.len(), self.cx.arena);
+        blocks.extend(parts.iter().zip(raw.elements()).map(|(part, raw)| match part {
+            Part::Block(block) => *block,
+            Part::Result(_) => Block::Other {
+                kind: Str::trusted("tool_result"),
+                raw,
+            },
+        }));
+        Ok(Content::Blocks(blocks.into_bump_slice()))
     }
 
     /// A member of a message that says nothing new (`type`, `role`, a `stop_sequence` that is null), or a field.

@@ -20,6 +20,8 @@ pub struct Decoder {
     pub(super) agent_asked: Ids,
     /// Control requests of the host that have no answer yet.
     pub(super) host_asked: Ids,
+    /// Only a host speaks here: what its messages carry besides makes none of them the agent's.
+    hears_host: bool,
     learned: Learned,
 }
 
@@ -117,7 +119,11 @@ impl Decode for Decoder {
     fn next_session(&mut self, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
         learned.next_session(to);
-        *self = Self { learned, ..Self::default() };
+        *self = Self {
+            learned,
+            hears_host: self.hears_host,
+            ..Self::default()
+        };
     }
 }
 
@@ -135,6 +141,7 @@ impl Decoder {
     pub(crate) fn of_host() -> Self {
         Self {
             side: Side::Host,
+            hears_host: true,
             ..Self::default()
         }
     }
@@ -148,6 +155,7 @@ impl Decoder {
             agent_asked,
             host_asked,
             learned,
+            ..
         } = self;
         // The host's lines are not learnt. Hosts answer too, in the same words.
         let mut writes = Side::Agent;
@@ -369,6 +377,19 @@ impl Decoder {
         let said = said.ok_or(Error::missing(used, "message"))?;
         let origin = head.origin();
         let mut fields = head.fields;
+        if self.hears_host {
+            fields.extend(detail.map(|(key, value)| reader.field(At::Line, key, value)));
+            fields.extend(no_parent.map(|(key, value)| reader.field(At::Line, key, value)));
+            sink.input(&Input {
+                origin,
+                kind: InputKind::Prompt(reader.cx.keep(Prompt {
+                    content: reader.as_prompt(said, text)?,
+                    source: PromptSource::Host,
+                })),
+                fields: fields.into_bump_slice(),
+            });
+            return Ok(used);
+        }
         let parts = match said {
             Said::Parts(parts) => parts,
             Said::Content(content) => {

@@ -2,7 +2,7 @@
 
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, is_result, member, quoted, refused_request, text};
 use crate::event::{ControlKind, Fields, Request};
-use crate::json::Raw;
+use crate::json::{Raw, Shape};
 use crate::launch::{Launch, Text};
 
 /// The program itself.
@@ -30,6 +30,9 @@ impl Conduct for Claude {
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {
         let subtype = request.subtype.unescape();
+        if let Some(why) = ill_typed(&subtype, fields) {
+            return Answer::Refused(why, None);
+        }
         let done = |body: String| Answer::Done(Some(body));
         match request.kind {
             ControlKind::Initialize => return done(self.handshake(facts)),
@@ -83,7 +86,7 @@ impl Conduct for Claude {
                 let name = text(fields, "serverName").unwrap_or_default();
                 Answer::Refused(format!("Server not found: {name}"), None)
             }
-            _ => Answer::Refused(format!("Unsupported control request subtype: {subtype}"), Some("unsupported_request")),
+            _ => Answer::Refused(unsupported(&subtype), Some("unsupported_request")),
         }
     }
 
@@ -95,12 +98,19 @@ impl Conduct for Claude {
                 let role = json.get("message").and_then(|message| message.get("role")).and_then(Raw::string);
                 let role = role.map_or_else(|| "undefined".to_owned(), |role| role.unescape().into_owned());
                 if role == "user" {
-                    format!("Error: {}", line.why)
-                } else {
-                    format!("Error: Expected message role 'user', got '{role}'")
+                    // The program says nothing at all, and its host waits.
+                    return Damage::FailedTurn(format!("the prompt cannot be read: {}", line.why).into());
                 }
+                format!("Error: Expected message role 'user', got '{role}'")
             }
-            Some(_) if line.is("control_request") => "Error: Missing request on control_request".to_owned(),
+            Some(json) if line.is("control_request") => match json.get("request").filter(|request| !request.is_null()) {
+                Some(request) => {
+                    let subtype = request.get("subtype").and_then(Raw::string);
+                    let subtype = subtype.map_or_else(|| "undefined".into(), |subtype| subtype.unescape().into_owned());
+                    return refused_request(json, &unsupported(&subtype)).map_or(Damage::Ignored, Damage::Answered);
+                }
+                None => "Error: Missing request on control_request".to_owned(),
+            },
             Some(_) => return Damage::Ignored,
             None if line.text.is_empty() => format!("Error parsing streaming input line: {}", line.why),
             None => format!(
@@ -129,6 +139,10 @@ impl Conduct for Claude {
         event
             .filter(|event| request.kind == ControlKind::Hook && event.is("PreToolUse"))
             .map(|_| NO)
+    }
+
+    fn ends_session(&self, request: &Request<'_>) -> bool {
+        request.subtype.is("end_session")
     }
 
     fn answers_nameless(&self) -> bool {
@@ -219,6 +233,44 @@ impl Claude {
             if facts.busy { "running" } else { "idle" },
         )
     }
+}
+
+fn unsupported(subtype: &str) -> String {
+    format!("Unsupported control request subtype: {subtype}")
+}
+
+/// Why a request is refused of which a member is of another type (2.1.332).
+fn ill_typed(subtype: &str, fields: Fields<'_>) -> Option<String> {
+    let given = |name: &str| member(fields, name).filter(|value| !value.is_null());
+    let is = |value: Raw<'_>, shape: Shape| value.shape() == Some(shape);
+    let strings = |value: Raw<'_>| is(value, Shape::Array) && value.elements().all(|one| is(one, Shape::String));
+    let matcher = |value: Raw<'_>| {
+        let pattern = value.get("matcher").filter(|pattern| !pattern.is_null());
+        pattern.is_none_or(|pattern| is(pattern, Shape::String)) && value.get("hookCallbackIds").is_some_and(strings)
+    };
+    let hooks = |value: Raw<'_>| {
+        let mut events = value.members();
+        is(value, Shape::Object) && events.all(|(_, matchers)| is(matchers, Shape::Array) && matchers.elements().all(matcher))
+    };
+    let is_wrong = |name: &str, sound: &dyn Fn(Raw<'_>) -> bool| given(name).is_some_and(|value| !sound(value));
+    let why = match subtype {
+        "set_model" if is_wrong("model", &|model| is(model, Shape::String)) => "set_model: model must be a string",
+        "initialize" if is_wrong("hooks", &hooks) => {
+            "initialize: hooks must map hook events to arrays of matchers carrying hookCallbackIds arrays and string matchers"
+        }
+        "initialize" if is_wrong("sdkMcpServers", &strings) || is_wrong("webSearchIsolationExemptMcpServers", &strings) => {
+            "initialize: sdkMcpServers and webSearchIsolationExemptMcpServers must be arrays of strings"
+        }
+        "set_max_thinking_tokens" if is_wrong("max_thinking_tokens", &|most| most.as_str().parse::<i64>().is_ok()) => {
+            "set_max_thinking_tokens: max_thinking_tokens must be an integer or null"
+        }
+        "apply_flag_settings" if !given("settings").is_some_and(|settings| is(settings, Shape::Object)) => {
+            "apply_flag_settings requires `settings` to be an object"
+        }
+        "stop_task" if !given("task_id").is_some_and(|id| is(id, Shape::String)) => "stop_task: task_id must be a string",
+        _ => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// The models on offer: the one that is set, under the name that stands for it.

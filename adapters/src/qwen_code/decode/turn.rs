@@ -124,28 +124,9 @@ impl<'a> Line<'_, 'a, '_> {
         }
     }
 
-    /// The host's prompt. A result in it has no meaning to the program, which passes its JSON text to the model.
+    /// The host's prompt.
     fn prompt_of_host(&mut self, envelope: Envelope<'a>, said: Said<'a>) -> Result<(), Error> {
-        let content = match said {
-            Said::Content(content) => content,
-            Said::Parts(parts) => {
-                let raw = Raw::trusted(self.text)
-                    .get("message")
-                    .and_then(|message| message.get("content"))
-                    .unwrap_or(Raw::NULL);
-                raw.check()?;
-                let blocks = parts.iter().zip(raw.elements()).map(|(part, raw)| match part {
-                    Part::Block(block) => *block,
-                    Part::Result(_) => Block::Other {
-                        kind: Str::trusted("tool_result"),
-                        raw,
-                    },
-                });
-                let mut list = bumpalo::collections::Vec::with_capacity_in(parts.len(), self.cx.arena);
-                list.extend(blocks);
-                Content::Blocks(list.into_bump_slice())
-            }
-        };
+        let content = self.reader.as_prompt(said, self.text)?;
         let prompt = self.cx.keep(Prompt {
             content,
             source: PromptSource::Host,
