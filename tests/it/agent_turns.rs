@@ -352,6 +352,28 @@ fn kinds_of_subagents_have_limits_of_their_own() {
 }
 
 #[test]
+fn a_prompt_may_wait_for_the_next_one() {
+    let play = Play::script(vec![Answer::text("Done.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(r#"{"type":"user","message":{"role":"user","content":"first"},"shouldQuery":false}"#);
+    let kept = host.until("result");
+    assert_eq!(
+        (&kept["result"], &kept["num_turns"], &kept["is_error"]),
+        (&json!(""), &json!(0), &json!(false))
+    );
+    host.say(&user("second"));
+    assert_eq!(host.until("result")["result"], "Done.");
+    closed(host);
+    let asked = play.server.asked();
+    assert_eq!(asked.len(), 1);
+    assert!(
+        asked[0].all().contains("first") && asked[0].all().contains("second"),
+        "{}",
+        asked[0].all()
+    );
+}
+
+#[test]
 fn hooks_hear_of_all_calls_of_a_reply_together() {
     let play = Play::script(vec![Answer::calls(&[bash("echo a"), bash("echo b")]), Answer::text("Done.")]);
     let mut host = play.host("claude", BASH);

@@ -65,6 +65,12 @@ impl HostPrompt {
         self.is_own() || self.fields.iter().any(set)
     }
 
+    /// Whether the model is not to answer it: it stands in the conversation when it is asked for the next time.
+    pub(crate) fn is_only_kept(&self) -> bool {
+        let set = |(name, value): &(String, Value)| name == "shouldQuery" && *value == Value::Bool(false);
+        self.fields.iter().any(set)
+    }
+
     /// A prompt that is a user's message.
     pub(crate) fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
         Self {

@@ -66,6 +66,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     if context.host.launch.replay_user_messages {
         context.host.events.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }
+    let only_kept = asked.is_only_kept();
     let mut parts = if asked.wanted.as_ref().is_some_and(|wanted| wanted.of_client) {
         // Nothing of it is the model's.
         Vec::new()
@@ -98,6 +99,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         return finish(context, conversation, &finished, begun, echoed).await;
     }
     let finished = match asked.wanted {
+        None if only_kept => turn::Finished::of(turn::End::Done(String::new(), None), 0),
         Some(wanted) => traced(context, &turn, crate::commands::wanted::run(wanted, context, &mut conversation)).await,
         None => traced(context, &turn, turn::rounds(context, &mut conversation)).await,
     };
