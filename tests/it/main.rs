@@ -22,6 +22,7 @@ mod agent_mcp;
 mod agent_mcp_sse;
 #[cfg(unix)]
 mod agent_permissions;
+mod agent_qwen_code;
 #[cfg(target_os = "linux")]
 mod agent_secrets;
 #[cfg(unix)]

@@ -5,7 +5,7 @@
 use crate::codec::Dialect;
 use crate::codec::{Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, is_result, quoted, refused_request, text};
-use crate::event::{ControlKind, Fields, Request};
+use crate::event::{ControlKind, Fields, Limit, OutcomeKind, Request};
 use crate::json::Raw;
 use crate::launch::{Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, shared_flags};
 
@@ -52,6 +52,8 @@ struct Qwen;
 /// Its permission modes.
 const MODES: [&str; 5] = ["plan", "default", "auto-edit", "auto", "yolo"];
 
+/// The exit code at the limit of rounds.
+const ROUNDS: u8 = 53;
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 impl Conduct for Qwen {
@@ -167,8 +169,11 @@ impl Conduct for Qwen {
         true
     }
 
-    /// A host that talks over standard input reads results; a single prompt's failure shows in the code.
+    /// A host that talks over standard input reads results; a single prompt's failure shows in the code. The limit of rounds shows to both.
     fn exit_code(&self, ended: Ended) -> u8 {
+        if ended.outcome == Some(OutcomeKind::Limit(Limit::Turns)) {
+            return ROUNDS;
+        }
         u8::from(!ended.interactive && ended.is_error)
     }
 

@@ -87,7 +87,7 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
         Does::Mcp => message("info", servers(context)),
         Does::Stats => message("info", stats(context)),
         Does::Memory => remember(context, sub, args),
-        Does::Init => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": INIT.replace("{FILE}", memory_file(context))}]}),
+        Does::Init => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": init(context)}]}),
         Does::QuitConfirm => {
             json!({"type": "quit_confirmation", "prompt": "Do you want to quit?", "options": ["quit", "summary_and_quit", "save_and_quit", "cancel"]})
         }
@@ -98,6 +98,11 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
 const INIT: &str = "Look at this project and write the file {FILE} in its root: what it is for and how it is built up, the commands that build, \
                     test and run it, and the conventions that its code keeps. It will be given to you as context in later sessions. If the file \
                     is there, make it better instead of writing it anew.";
+
+/// The prompt that has a file about the project written.
+pub(super) fn init(context: &Context) -> String {
+    INIT.replace("{FILE}", memory_file(context))
+}
 
 /// What the project's memory is called.
 fn memory_file(context: &Context) -> &'static str {

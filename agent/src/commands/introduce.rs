@@ -45,14 +45,18 @@ pub(crate) fn introduce_first(context: &Rc<Context>) {
 pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
     let names: Vec<&str> = conversation.specs.iter().map(|spec| spec.name.as_str()).collect();
     let tools = json!(names).to_string();
-    let agents: Vec<String> = turn::subagent::kinds(context).map(|(name, _)| name).collect();
+    let agents: Vec<String> = if context.host.persona.lists_own_agents() {
+        turn::subagent::kinds(context).map(|(name, _)| name).collect()
+    } else {
+        context.model.options.borrow().agents.keys().cloned().collect()
+    };
     let agents = json!(agents).to_string();
     let servers: Vec<Value> = context
         .mcp
         .get()
         .status()
         .into_iter()
-        .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
+        .map(|known| json!({"name": known.name, "status": context.host.persona.server_status(known.status)}))
         .collect();
     let servers = json!(servers).to_string();
     let commands: Value = super::list(context).into_iter().map(|command| command.name).collect();

@@ -129,6 +129,10 @@ pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked
         && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
         && let Some(given) = Given::of_text(text, commands).filter(|_| text.trim_start().starts_with('/'))
     {
+        if commands.find(&given.path[0]).is_some_and(|command| command.does == Does::Init) {
+            asked.parts[asked.notices] = Part::Text(builtin::init(context));
+            return Some(asked);
+        }
         if commands.find(&given.path[0]).is_some() || commands.is_dialog(&given.path[0]) {
             return turn(context, chats, &given, asked, begun).await;
         }

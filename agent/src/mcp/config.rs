@@ -185,7 +185,8 @@ pub fn of_value(value: &Value, source: &str, lookup: Lookup<'_>) -> Result<Vec<S
 pub fn of_host(initialize: &Value) -> Vec<Server> {
     let mut servers: Vec<Server> = match initialize.get("sdkMcpServers") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(host).collect(),
-        Some(Value::Object(servers)) => servers.keys().map(|name| host(name)).collect(),
+        // What Qwen Code's hosts do themselves they are not asked about.
+        Some(Value::Object(servers)) => servers.keys().map(|name| Server { trusted: true, ..host(name) }).collect(),
         _ => Vec::new(),
     };
     for server in &mut servers {
@@ -448,7 +449,8 @@ mod tests {
         assert_eq!(servers[1].timeout, Some(Duration::from_secs(2)));
         assert_eq!(servers[1].policies.len(), 1);
         let qwen = serde_json::json!({"sdkMcpServers":{"calc":{"type":"sdk","name":"calc"}}});
-        assert_eq!(of_host(&qwen)[0].name, "calc");
+        assert_eq!((of_host(&qwen)[0].name.as_str(), of_host(&qwen)[0].trusted), ("calc", true));
+        assert!(!servers[0].trusted);
         assert!(of_host(&serde_json::json!({})).is_empty());
     }
 }

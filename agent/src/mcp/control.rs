@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::config::{self, Reach};
 use super::link::{Around, Link, Trouble};
 use super::slot::Phase;
-use super::{Mcp, Status, connect, told, variable};
+use super::{Mcp, connect, told, variable};
 
 /// What came of `mcp_set_servers`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,14 +30,10 @@ impl Mcp {
         Some(match subtype {
             "mcp_status" => Ok(self.told()),
             "mcp_server_status" => {
-                let status = self.status().into_iter().map(|known| {
-                    let word = match known.status {
-                        Status::Connected => "connected",
-                        Status::Pending => "connecting",
-                        _ => "disconnected",
-                    };
-                    (known.name, Value::String(word.to_owned()))
-                });
+                let status = self
+                    .status()
+                    .into_iter()
+                    .map(|known| (known.name, Value::String(known.status.connection().to_owned())));
                 Ok(json!({ "subtype": subtype, "status": status.collect::<serde_json::Map<_, _>>() }))
             }
             "mcp_set_servers" => match request.get("servers") {

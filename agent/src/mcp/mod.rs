@@ -156,6 +156,17 @@ impl Status {
     }
 }
 
+impl Status {
+    /// Whether there is a connection, which is all that Qwen Code says of it.
+    pub const fn connection(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Pending => "connecting",
+            Self::Failed | Self::NeedsAuth | Self::Disabled => "disconnected",
+        }
+    }
+}
+
 /// A server in `system/init`, and whose a tool is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
@@ -290,6 +301,12 @@ impl Mcp {
                 policy: server.policies.iter().find(|(named, _)| *named == tool).map(|(_, policy)| policy.clone()),
             })
         })
+    }
+
+    /// The servers whose tools need no permission, by the name that their tools bear.
+    pub fn trusted(&self) -> Vec<String> {
+        let slots = self.inner.all().into_iter();
+        slots.filter(|slot| slot.server.trusted).map(|slot| slot.server.name.clone()).collect()
     }
 
     /// All servers, for `system/init`.

@@ -117,7 +117,7 @@ impl Policy {
         let words = command.values().ok_or(Reason::Nothing)?;
         let inner = bare(&words);
         let looks = looks(inner);
-        let edits = edits(&words).filter(|_| self.mode == PermissionMode::AcceptEdits);
+        let edits = edits(&words).filter(|_| self.mode == PermissionMode::AcceptEdits && self.form().commands_edit);
         if looks.is_none() && edits.is_none() && words[0] != "cd" {
             return Err(Reason::Nothing);
         }

@@ -13,6 +13,8 @@ pub struct Decision {
     pub reason: Option<&'static str>,
     /// Why it did not run: `permission-rule`, `user-rejected`.
     pub unrun: Option<&'static str>,
+    /// The host was asked, and did not permit it.
+    pub refused_by_host: bool,
 }
 
 impl Decision {
@@ -23,6 +25,7 @@ impl Decision {
             source: Some(source),
             reason,
             unrun: None,
+            refused_by_host: false,
         }
     }
 
@@ -33,6 +36,7 @@ impl Decision {
             source: Some(source),
             reason,
             unrun: Some("permission-rule"),
+            refused_by_host: false,
         }
     }
 
@@ -45,9 +49,14 @@ impl Decision {
         }
     }
 
+    /// Whether it is the host that has not permitted a call, by its answer or by giving none.
+    pub(crate) const fn is_of_host(&self) -> bool {
+        self.refused_by_host
+    }
+
     /// Of a call that may not run because of this.
     pub(crate) const fn unheard(why: &Unheard) -> Self {
-        match why {
+        let decision = match why {
             Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
             Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
             Unheard::Denied(None) | Unheard::Stopped(_) => Self {
@@ -55,12 +64,17 @@ impl Decision {
                 source: None,
                 reason: None,
                 unrun: Some("user-rejected"),
+                refused_by_host: true,
             },
             Unheard::Nobody => Self {
                 unrun: Some("user-rejected"),
                 ..Self::rejects("config", None)
             },
             Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
+        };
+        Self {
+            refused_by_host: !matches!(why, Unheard::Hook(_) | Unheard::Nobody),
+            ..decision
         }
     }
 }

@@ -44,6 +44,14 @@ pub struct PermissionForm {
     pub question: Option<Asks>,
     /// Questions have a member `blocked_path`, so that the host is told where a path with links leads.
     pub tells_targets: bool,
+    /// Where edits are accepted, commands that do nothing but edit files are too.
+    pub commands_edit: bool,
+    /// What the model reads of a call of a tool that a list or a rule keeps from it. Without it there is no such tool.
+    pub withheld: Option<fn(&Spec, &Reason) -> String>,
+    /// Permission for arguments of which there are none is permission for those that were asked about.
+    pub empty_is_unchanged: bool,
+    /// What the host refuses stands among the denials of an outcome, and not only what a rule or a mode refuses.
+    pub counts_refusals: bool,
 }
 
 /// Puts the question about a call.
@@ -74,6 +82,10 @@ impl PermissionForm {
             unheard,
             question: None,
             tells_targets: false,
+            commands_edit: true,
+            withheld: None,
+            empty_is_unchanged: false,
+            counts_refusals: true,
         }
     }
 

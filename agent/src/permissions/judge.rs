@@ -34,6 +34,17 @@ impl Policy {
         }
     }
 
+    /// What is said of a call of a tool that a list or a rule keeps from the model, where the vendor has words for that.
+    pub(crate) fn withheld(&self, spec: &Spec) -> Option<(String, Reason)> {
+        let say = self.form().withheld?;
+        // A list is looked at after the rules: these say more.
+        let reason = match self.whole_rule(Behavior::Deny, spec) {
+            Some(reason) => reason,
+            None => (!self.exists(spec)).then_some(Reason::NotOffered)?,
+        };
+        Some((say(spec, &reason), reason))
+    }
+
     /// Whether a tool is among those that the host has named.
     fn exists(&self, spec: &Spec) -> bool {
         let named = |names: &[String]| names.iter().any(|name| name == &spec.name);

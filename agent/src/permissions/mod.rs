@@ -125,7 +125,7 @@ impl Policy {
         (policy, problems)
     }
 
-    const fn form(&self) -> &'static PermissionForm {
+    pub(crate) const fn form(&self) -> &'static PermissionForm {
         self.grounds.form
     }
 
@@ -233,9 +233,9 @@ impl Policy {
         self.mode = mode;
     }
 
-    /// The tools of this server run without a question.
-    pub fn trust_server(&mut self, name: &str) {
-        self.trusted.push(name.to_owned());
+    /// The tools of these servers run without a question.
+    pub fn trust_servers(&mut self, names: Vec<String>) {
+        self.trusted = names;
     }
 
     /// Which tools the prompt that begins now may use.

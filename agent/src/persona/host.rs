@@ -9,11 +9,12 @@ use agentglot_adapters::raw::event::{At, Topic};
 use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Value, json};
 
+use crate::mcp::Status;
 use crate::model::ModelError;
 use crate::model::message::Call;
 use crate::permissions::Decision;
 use crate::tools::jobs::Job;
-use crate::tools::{Access, Spec};
+use crate::tools::{Access, Given, Spec};
 
 /// Something that a host is told beside the conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +134,23 @@ pub const fn interrupted(in_tools: bool) -> &'static str {
     } else {
         "[Request interrupted by user]"
     }
+}
+
+/// How full the context of a session is, in tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextParts<'a> {
+    /// The model.
+    pub model: &'a str,
+    /// So many it reads.
+    pub window: u64,
+    /// So many there are.
+    pub total: u64,
+    /// Those of the system prompt.
+    pub system: u64,
+    /// Those of the tools.
+    pub tools: u64,
+    /// The API has counted all of them.
+    pub counted: bool,
 }
 
 /// What hosts of a vendor's are told.
@@ -281,6 +299,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// What goes on with a reply is its end, and the answer is both.
+    fn joins_replies(&self) -> bool {
+        false
+    }
+
     /// A question for permission shows what the call would change.
     fn previews_changes(&self) -> bool {
         false
@@ -293,6 +316,53 @@ pub trait HostPersona: fmt::Debug + Sync {
 
     /// The turn was stopped by the host. `None`: that is said as a text of the user's.
     fn cancelled(&self) -> Option<Told> {
+        None
+    }
+
+    /// A turn that the host has stopped is told of beside its outcome.
+    fn tells_interrupts(&self) -> bool {
+        true
+    }
+
+    /// What the model reads of a call that was stopped.
+    fn call_stopped(&self) -> &'static str {
+        interrupted(true)
+    }
+
+    /// What a host reads as a call's result, where that is not what the model reads.
+    fn result_shown(&self, given: &Given) -> Option<String> {
+        let _ = given;
+        None
+    }
+
+    /// How a session's facts say how it stands with a server.
+    fn server_status(&self, status: Status) -> &'static str {
+        status.as_str()
+    }
+
+    /// A session's facts name the kinds of subagents that are there without anybody's doing.
+    fn lists_own_agents(&self) -> bool {
+        true
+    }
+
+    /// How full the context is, for a host that asks, where that is not what Claude's hosts are told.
+    fn context_shown(&self, parts: &ContextParts<'_>) -> Option<Value> {
+        let _ = parts;
+        None
+    }
+
+    /// A host that names no model takes its choice back.
+    fn takes_models_back(&self) -> bool {
+        true
+    }
+
+    /// Another model answers from the next round on, and not only from the next turn.
+    fn changes_models_at_once(&self) -> bool {
+        false
+    }
+
+    /// A reply in which there is nothing at all has failed, for this reason, once it was asked for so often in vain.
+    fn empty_reply(&self) -> Option<(&'static str, u64)> {
         None
     }
 
@@ -372,6 +442,8 @@ pub enum Unfinished {
     Cut,
     /// There is nothing in it to see.
     Empty,
+    /// It broke off in the middle of its text.
+    Broken,
 }
 
 /// A call that was refused without a question.

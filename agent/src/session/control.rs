@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::host::prompts::{fields, plain};
 use crate::model::Api;
 use crate::model::usage::ModelUsage;
+use crate::persona::host::ContextParts;
 use crate::settings::subagent;
 use crate::turn::context::Context;
 use agentglot_adapters::raw::conduct::Greeting;
@@ -30,12 +31,20 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
         (ControlKind::SetModel, _) => {
             let mut wishes = context.model.options.borrow_mut();
             let named = text("model").and_then(|model| context.model.names.named(&model));
-            wishes.model = named.unwrap_or_else(|| wishes.first_model.clone());
+            match named {
+                Some(model) => wishes.model = model,
+                None if context.host.persona.takes_models_back() => wishes.model = wishes.first_model.clone(),
+                None => {}
+            }
             false
         }
         (_, "get_context_usage") => {
             context.host.events.respond(&id, &Ok(context_usage(context)));
             true
+        }
+        (_, "set_effort") => {
+            set_effort(context, text("effort"));
+            false
         }
         (_, "set_max_thinking_tokens") => {
             context.model.options.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
@@ -98,12 +107,23 @@ fn initialize(context: &Rc<Context>, members: &BTreeMap<String, Value>) {
         }
         wishes.agents.extend(members.get("agents").map(subagent::kinds).unwrap_or_default());
     }
+    set_effort(context, text(&["effort"]));
     crate::session::requests::initialize(context, members);
     if context.turns.deferred.borrow().is_some() {
         // Its hooks are known from here on: the session goes on without being asked to.
         context.host.prompts.rouse();
     }
 }
+
+/// How much the model is to think from now on. A word that means nothing is refused, and changes nothing.
+fn set_effort(context: &Context, effort: Option<String>) {
+    if let Some(effort) = effort.filter(|effort| EFFORTS.contains(&effort.as_str())) {
+        context.model.options.borrow_mut().effort = Some(effort);
+    }
+}
+
+/// The words for how much a model is to think.
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
 fn context_usage(context: &Context) -> Value {
@@ -135,6 +155,17 @@ fn context_usage(context: &Context) -> Value {
         guessed
     };
     let spent: ModelUsage = context.model.usage.borrow().models.get(model).copied().unwrap_or_default();
+    let parts = ContextParts {
+        model,
+        window,
+        total,
+        system,
+        tools,
+        counted: conversation.context_tokens > 0,
+    };
+    if let Some(shown) = context.host.persona.context_shown(&parts) {
+        return shown;
+    }
     json!({
         "categories": [
             {"name": "System prompt", "tokens": system, "color": "promptBorder"},

@@ -11,7 +11,6 @@ use crate::conversation::Conversation;
 use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
-use crate::persona::host::interrupted;
 use crate::telemetry::{self, Span};
 use crate::tools::text::beginning;
 use crate::tools::{Access, Cx, Given, Progress, Tool, World};
@@ -123,7 +122,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
     } else if context.turns.cancel_of(conversation).is_cancelled() {
-        canceled(INTERRUPTED)
+        canceled(context.host.persona.call_stopped())
     } else if place.cut {
         Given::error(CUT)
     } else if place.full {
@@ -146,7 +145,8 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
         status => span.fail(telemetry::word(&status)),
     }
     span.end();
-    if given.status == ResultStatus::Denied {
+    let refused = matches!(ran.decision, Some(decision) if decision.is_of_host());
+    if given.status == ResultStatus::Denied && (!refused || context.policy.borrow().form().counts_refusals) {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
         context.model.usage.borrow_mut().denials.push(serde_json::json!({
             "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
@@ -162,7 +162,12 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
         id: &id,
         decision: ran.decision,
     };
-    context.host.events.result(&done, conversation.subagent.as_ref());
+    let shown = context.host.persona.result_shown(&given).map(|text| [Part::Text(text)]);
+    let told = Done {
+        content: shown.as_ref().map_or(&given.content, |shown| shown.as_slice()),
+        ..done
+    };
+    context.host.events.result(&told, conversation.subagent.as_ref());
     crate::turn::background::announce(context);
     crate::conversation::transcript::result(conversation, &done);
     One {
@@ -184,9 +189,6 @@ struct Ran {
     decision: Option<Decision>,
 }
 
-/// What the model reads of a call that was stopped.
-const INTERRUPTED: &str = interrupted(true);
-
 /// What it reads of a call whose reply is none.
 const CUT: &str = "This call did not run: the reply that it stands in was cut off or refused.";
 
@@ -194,7 +196,11 @@ const CUT: &str = "This call did not run: the reply that it stands in was cut of
 /// them.
 pub(crate) fn not_run(context: &Context, conversation: &Conversation, calls: &[Call], stopped: bool) {
     for call in calls {
-        let given = if stopped { canceled(INTERRUPTED) } else { Given::error(CUT) };
+        let given = if stopped {
+            canceled(context.host.persona.call_stopped())
+        } else {
+            Given::error(CUT)
+        };
         crate::host::display::gave(&context.host, conversation.subagent.as_ref(), call, &given);
         let done = Done {
             call,
@@ -244,13 +250,17 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
         return refused;
     }
     let Some(tool) = tool.filter(|tool| permission::offers(context, tool.as_ref())) else {
-        return context.persona_session.unknown(&call.name);
+        let Some((message, reason)) = permission::withheld(context, conversation, &call.name) else {
+            return context.persona_session.unknown(&call.name);
+        };
+        ran.decision = Some(Decision::of(&reason, false));
+        return Given::denied(message);
     };
     crate::host::display::pending(&context.host, conversation.subagent.as_ref(), call);
     let cancel = context.turns.cancel_of(conversation);
     let permission = tokio::select! {
         biased;
-        () = cancel.cancelled() => return canceled(INTERRUPTED),
+        () = cancel.cancelled() => return canceled(context.host.persona.call_stopped()),
         permission = permission::ask(context, conversation, tool.as_ref(), call, &input) => permission,
     };
     let (input, granted) = match permission {
@@ -322,7 +332,7 @@ async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn 
     };
     let given = tokio::select! {
         given = run_tool(context, conversation, tool, call, input, &cx) => given,
-        () = late => canceled(INTERRUPTED),
+        () = late => canceled(context.host.persona.call_stopped()),
     };
     crate::host::display::ends(&context.host, conversation.subagent.as_ref(), call);
     if cancel.is_cancelled() && given.status == ResultStatus::Error {

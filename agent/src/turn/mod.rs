@@ -85,6 +85,8 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
     let main = conversation.subagent.is_none();
     let mut rounds = 0;
     let mut tries = Tries::default();
+    // What was said of an answer that is not over.
+    let mut before = String::new();
     loop {
         if cancel.is_cancelled() {
             return Finished::of(End::Interrupted(rounds > 0), rounds);
@@ -103,6 +105,9 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         if main {
             compact::if_full(context, conversation).await;
         }
+        if main && rounds > 0 {
+            turn_to_chosen_model(context, conversation);
+        }
         rounds += 1;
         let reply = match round(context, conversation).await {
             Ok(reply) => reply,
@@ -114,7 +119,27 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 return Finished::of(End::Failed(error), rounds);
             }
             Err(Broken::Failed(error)) => return Finished::of(End::Failed(error), rounds),
+            Err(Broken::Off(error, text)) => match context.host.persona.goes_on(Unfinished::Broken) {
+                Some((urging, most)) if tries.unfinished < most => {
+                    tracing::warn!("{}: the model is asked to go on", error.message);
+                    tries.unfinished += 1;
+                    rounds -= 1;
+                    before.push_str(&text);
+                    urge(context, conversation, urging.to_owned());
+                    continue;
+                }
+                _ => return Finished::of(End::Failed(error), rounds),
+            },
+            // It is asked for again as it was, and counts once.
+            Err(Broken::Empty(_, most)) if tries.empty < most => {
+                tries.empty += 1;
+                rounds -= 1;
+                tracing::warn!("the model's reply is empty; it is asked again");
+                continue;
+            }
+            Err(Broken::Empty(why, _)) => return Finished::of(End::Failed(ModelError::new(ModelErrorKind::Malformed, why)), rounds),
         };
+        tries.empty = 0;
         let calls: Vec<_> = reply.message.calls().cloned().collect();
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
@@ -142,11 +167,18 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 _ if text.trim().is_empty() && context.model.options.borrow().schema.is_none() => Some(Unfinished::Empty),
                 _ => None,
             };
+            let said = text.clone();
             if let Some((text, most)) = unfinished.and_then(|how| context.host.persona.goes_on(how))
                 && tries.unfinished < most
             {
                 tries.unfinished += 1;
-                tries.gone_on += 1;
+                // Replies that are one answer count as one; others count for no limit.
+                if context.host.persona.joins_replies() {
+                    rounds -= 1;
+                    before.push_str(&said);
+                } else {
+                    tries.gone_on += 1;
+                }
                 urge(context, conversation, text.to_owned());
                 continue;
             }
@@ -175,9 +207,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 urge(context, conversation, why);
                 continue;
             }
-            return Finished::of(End::Done(text, reply.stop), rounds);
+            return Finished::of(End::Done(before + &text, reply.stop), rounds);
         }
         tries.unfinished = 0;
+        before.clear();
         let mut done = calls::run(context, conversation, calls.clone(), cut).await;
         if done.end.is_none() {
             let (added, stop) = hooks::after_batch(context, conversation, &calls, &done.results).await;
@@ -236,6 +269,8 @@ struct Tries {
     shortened: bool,
     unstructured: u64,
     misshapen: u64,
+    /// Replies in a row in which there was nothing.
+    empty: u64,
     /// Replies in a row that did not end well.
     unfinished: u64,
     /// All rounds that go on with one: they count for no limit.
@@ -257,6 +292,10 @@ struct Reply {
 enum Broken {
     Cancelled,
     Failed(ModelError),
+    /// It broke off behind this text, which the conversation has.
+    Off(ModelError, String),
+    /// There is nothing in it. In words, and how often it is to be asked for again.
+    Empty(&'static str, u64),
 }
 
 /// Asks the model once.
@@ -361,7 +400,8 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
     let mut message = gather.message();
-    if said.is_none() && gather.id().is_some() {
+    let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message));
+    if (said.is_none() || off) && gather.id().is_some() {
         // It did not come to a reason to stop.
         let stop = Stop {
             kind: StopKind::Other,
@@ -386,8 +426,24 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             }
             Err(Broken::Cancelled)
         }
+        Some(Err(error)) if off => {
+            let text = message.text();
+            message.parts.retain(|part| matches!(part, Part::Text(_)));
+            crate::conversation::transcript::reply(conversation, &message, &id, &model, None, &[], None);
+            conversation.messages.push(Rc::new(message));
+            Err(Broken::Off(error, text))
+        }
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
+            if message
+                .parts
+                .iter()
+                .all(|part| matches!(part, Part::Text(text) if text.trim().is_empty()))
+                && !matches!(stop, Some((StopKind::Refusal | StopKind::Length, _)))
+                && let Some((why, most)) = context.host.persona.empty_reply()
+            {
+                return Err(Broken::Empty(why, most));
+            }
             if let Some(text) = context.persona_session.debug_reply(&id, &model, &message, tokens) {
                 context.host.events.lines(&text);
             }
@@ -395,6 +451,21 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             crate::conversation::transcript::reply(conversation, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })
         }
+    }
+}
+
+/// Whether a reply whose connection broke is gone on with: there is text to go on with, and no call.
+fn breaks_off(context: &Context, error: &ModelError, message: &Message) -> bool {
+    error.kind == ModelErrorKind::Incomplete
+        && context.host.persona.goes_on(Unfinished::Broken).is_some()
+        && message.calls().next().is_none()
+        && !message.text().trim().is_empty()
+}
+
+/// The host may have named another model since the turn began.
+fn turn_to_chosen_model(context: &Context, conversation: &mut Conversation) {
+    if context.host.persona.changes_models_at_once() && context.host.launch.agent.is_none() {
+        conversation.model.clone_from(&context.model.options.borrow().model);
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     }
     if let End::Interrupted(in_tools) = finished.end
         && !tell_cancelled(context)
+        && context.host.persona.tells_interrupts()
     {
         let text = Part::Text(interrupted(in_tools).to_owned());
         context.host.events.prompt(&[text], PromptSource::Agent, None, &finished.note);

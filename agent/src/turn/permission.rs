@@ -42,6 +42,15 @@ pub(crate) fn offers(context: &Context, tool: &dyn Tool) -> bool {
     tool.spec().name == crate::turn::structured::NAME || context.policy.borrow().offered(tool.spec())
 }
 
+/// What is said of a call of one of our tools that a rule or the list of tools keeps from the model, and why that is.
+pub(crate) fn withheld(context: &Context, conversation: &Conversation, name: &str) -> Option<(String, Reason)> {
+    let own = context.tools.own.iter().chain(context.tools.asking.iter());
+    let tool = conversation
+        .tool(name)
+        .or_else(|| own.clone().find(|tool| tool.is_called(name)).cloned())?;
+    context.policy.borrow().withheld(tool.spec())
+}
+
 /// Asks for permission: hooks first, then the rules, then the host.
 pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
@@ -247,7 +256,8 @@ fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, inp
             let updated = ["updatedInput", "updated_input"]
                 .iter()
                 .find_map(|name| answer.get(name))
-                .filter(|value| !value.is_null());
+                .filter(|value| !value.is_null())
+                .filter(|value| !(context.policy.borrow().form().empty_is_unchanged && value.as_object().is_some_and(serde_json::Map::is_empty)));
             // Permission for other arguments that are none is no permission for those that were asked about.
             if updated.is_some_and(|updated| !updated.is_object()) {
                 return unheard(context, tool, access, &Unheard::Invalid, false);

@@ -115,6 +115,7 @@ impl HostPersona for ClaudeHost {
                 3,
             ),
             Unfinished::Empty => ("Your last reply holds nothing that the user can see. Go on, and answer the user.", 1),
+            Unfinished::Broken => return None,
         })
     }
 

@@ -100,7 +100,7 @@ pub static CLAUDE: Persona = Persona {
     search: Some(tools::web::search),
     asking: || {
         vec![
-            shared::asking::ask("AskUserQuestion"),
+            shared::asking::ask("AskUserQuestion", shared::asking::by_question),
             shared::asking::exit_plan("ExitPlanMode", shared::asking::plan_detail),
         ]
     },

@@ -10,7 +10,7 @@ pub(super) static RFC: Commands = Commands {
         CLEAR,
         COMPRESS,
         HELP,
-        command("init", &[], "Analyzes the project and creates a tailored memory file.", &[], Does::Init),
+        INIT,
         MCP,
         MEMORY,
         MODEL,
@@ -36,6 +36,7 @@ pub(super) static CODE: Commands = Commands {
         CLEAR,
         COMPRESS,
         Command { is_listed: false, ..HELP },
+        INIT,
         MCP,
         MEMORY,
         MODEL,
@@ -43,7 +44,7 @@ pub(super) static CODE: Commands = Commands {
         TOOLS,
     ],
     dialogs: DIALOGS,
-    clears: Clears::Conversation("Context cleared."),
+    clears: Clears::Conversation("Context cleared. Previous messages are no longer in context."),
     compressing: None,
     model: None,
     stats,
@@ -76,6 +77,7 @@ const COMPRESS: Command = command(
     Does::Compress,
 );
 const HELP: Command = command("help", &["?"], "For help on the commands", &[], Does::Help);
+const INIT: Command = command("init", &[], "Analyzes the project and creates a tailored memory file.", &[], Does::Init);
 const MCP: Command = command(
     "mcp",
     &[],

@@ -1,10 +1,15 @@
 //! What hosts of Qwen Code's are told.
 
 use agentglot_adapters::raw::codec::{Layout, Mode};
+use agentglot_adapters::raw::event::ResultStatus;
 
+use serde_json::{Value, json};
+
+use crate::mcp::Status;
 use crate::model::ModelError;
-use crate::persona::host::{HostPersona, with_status};
+use crate::persona::host::{ContextParts, HostPersona, Unfinished, with_status};
 use crate::persona::shared::jobs;
+use crate::tools::Given;
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
@@ -18,6 +23,81 @@ impl HostPersona for CodeHost {
     fn begins_turns(&self, mode: Mode) -> bool {
         // Not where the host waits for one value at the end.
         mode.layout == Layout::Lines
+    }
+
+    fn hides_subagents(&self) -> bool {
+        true
+    }
+
+    fn tells_failures(&self) -> bool {
+        true
+    }
+
+    fn tells_interrupts(&self) -> bool {
+        false
+    }
+
+    fn call_stopped(&self) -> &'static str {
+        "[Operation Cancelled] Reason: Tool call cancelled by user."
+    }
+
+    fn result_shown(&self, given: &Given) -> Option<String> {
+        let (_, detail) = given.detail.as_ref().filter(|_| given.status == ResultStatus::Success)?;
+        let text = detail.get("text").filter(|_| detail["kind"] == "string")?.as_str()?;
+        Some(text.to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn server_status(&self, status: Status) -> &'static str {
+        status.connection()
+    }
+
+    fn goes_on(&self, reply: Unfinished) -> Option<(&'static str, u64)> {
+        match reply {
+            Unfinished::Cut | Unfinished::Broken => Some((
+                "Your reply broke off. Go on exactly where it ends, even within a word, without saying anything again.",
+                3,
+            )),
+            Unfinished::Empty => None,
+        }
+    }
+
+    fn joins_replies(&self) -> bool {
+        true
+    }
+
+    fn lists_own_agents(&self) -> bool {
+        false
+    }
+
+    fn context_shown(&self, parts: &ContextParts<'_>) -> Option<Value> {
+        let ContextParts {
+            model,
+            window,
+            total,
+            system,
+            tools,
+            counted,
+        } = *parts;
+        Some(json!({
+            "subtype": "get_context_usage", "modelName": model, "totalTokens": total, "contextWindowSize": window,
+            "breakdown": {
+                "systemPrompt": system, "builtinTools": tools, "mcpTools": 0, "memoryFiles": 0, "skills": 0,
+                "messages": total.saturating_sub(system + tools), "freeSpace": window.saturating_sub(total), "autocompactBuffer": 0,
+            },
+            "builtinTools": [], "mcpTools": [], "memoryFiles": [], "skills": [], "isEstimated": !counted, "showDetails": false,
+        }))
+    }
+
+    fn takes_models_back(&self) -> bool {
+        false
+    }
+
+    fn changes_models_at_once(&self) -> bool {
+        true
+    }
+
+    fn empty_reply(&self) -> Option<(&'static str, u64)> {
+        Some(("Model stream ended with empty response text.", 2))
     }
 
     fn job_ended(&self, job: &Job, output: &str) -> String {

@@ -113,7 +113,12 @@ const QWEN: Persona = Persona {
     begin: |start| Ok(Plain::begin(start, tools::of_code, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),
-    asking: || vec![asking::ask("ask_user_question"), asking::exit_plan("exit_plan_mode", plan_detail)],
+    asking: || {
+        vec![
+            asking::ask("ask_user_question", asking::by_header),
+            asking::exit_plan("exit_plan_mode", plan_detail),
+        ]
+    },
     subagents: Some(SubagentTool::named(&["agent"])),
     has_skills: false,
     permissions: &permissions::CODE,

@@ -40,6 +40,10 @@ pub(super) static RFC: PermissionForm = form(Dialect::Qwen, |name| named(Dialect
 pub(super) static CODE: PermissionForm = PermissionForm {
     asks_about_subagents: true,
     tells_targets: true,
+    commands_edit: false,
+    withheld: Some(withheld),
+    empty_is_unchanged: true,
+    counts_refusals: false,
     ..form(Dialect::QwenCode, |name| named(Dialect::QwenCode, name))
 };
 
@@ -72,8 +76,24 @@ fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {
             "Plan mode is active: \"{name}\" would change something, so it was not run. Continue read-only investigation and include \
              the action in the plan."
         ),
+        (Reason::Rule { rule, .. }, _) if rule.contains('(') => format!(
+            "This \"{name}\" invocation was denied by permission rules. Matching deny rule: \"{rule}\". Other uses of this tool are still \
+             permitted."
+        ),
         (Reason::Rule { rule, .. }, _) => declined(name, rule),
         _ => declined(name, rule(spec)),
+    }
+}
+
+/// What Qwen Code says of a tool that a rule or the list of tools keeps from the model.
+fn withheld(spec: &Spec, reason: &Reason) -> String {
+    let name = &spec.name;
+    match reason {
+        Reason::Rule { rule, .. } => declined(name, rule),
+        _ => format!(
+            "\"{name}\" is not listed in the active core tools allowlist (--core-tools or settings tools.core), so the tool is not available. Add \
+             it to the core tools list to re-enable it."
+        ),
     }
 }
 

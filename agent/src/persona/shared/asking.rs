@@ -5,13 +5,53 @@ use std::rc::Rc;
 
 use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::tools::{Cx, Given, Spec, Tool};
 
 /// The one that asks questions.
-pub(in crate::persona) fn ask(name: &str) -> Rc<dyn Tool> {
-    Rc::new(Ask::new(name))
+pub(in crate::persona) fn ask(name: &str, tell: Answers) -> Rc<dyn Tool> {
+    Rc::new(Ask { tell, ..Ask::new(name) })
+}
+
+/// What the model reads of answers: of the questions, and the answers by question. Nothing where there are none.
+pub(in crate::persona) type Answers = fn(questions: &Value, answers: &Map<String, Value>) -> Option<String>;
+
+/// The answers by question.
+pub(in crate::persona) fn by_question(_: &Value, answers: &Map<String, Value>) -> Option<String> {
+    let told: Vec<String> = answers
+        .iter()
+        .map(|(question, answer)| match answer.as_str() {
+            Some(answer) => format!("\"{question}\"=\"{answer}\""),
+            None => format!("\"{question}\"={answer}"),
+        })
+        .collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "Your questions have been answered: {}. You can now continue with these answers in mind.",
+            told.join(", ")
+        )
+    })
+}
+
+/// The answers by what each question is about. A host names questions by their numbers, or by their texts.
+pub(in crate::persona) fn by_header(questions: &Value, answers: &Map<String, Value>) -> Option<String> {
+    let questions = questions.as_array().map(Vec::as_slice).unwrap_or_default();
+    let told: Vec<String> = questions
+        .iter()
+        .enumerate()
+        .filter_map(|(number, question)| {
+            let text = question.get("question").and_then(Value::as_str).unwrap_or_default();
+            let answer = answers.get(&number.to_string()).or_else(|| answers.get(text))?;
+            let answer = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
+            let header = question.get("header").and_then(Value::as_str).unwrap_or(text);
+            Some(format!("**{header}**: {answer}"))
+        })
+        .collect();
+    if told.is_empty() {
+        return by_question(&Value::Null, answers);
+    }
+    Some(format!("User has provided the following answers:\n\n{}", told.join("\n")))
 }
 
 /// The one that shows a plan. `detail`: the typed form of an approval.
@@ -33,6 +73,7 @@ pub(in crate::persona) const APPROVED: &str = "User has approved exiting plan mo
 #[derive(Debug)]
 struct Ask {
     spec: Spec,
+    tell: Answers,
 }
 
 impl Ask {
@@ -56,6 +97,7 @@ impl Ask {
             "required": ["question", "header", "options"]
         });
         Self {
+            tell: by_question,
             spec: Spec {
                 name: name.to_owned(),
                 description: "Asks the user one to four questions, each with answers to choose from. For decisions that only the user can make."
@@ -80,23 +122,11 @@ impl Tool for Ask {
 
     async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
         let answers = input.get("answers").cloned().unwrap_or_else(|| json!({}));
-        let told: Vec<String> = answers
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(question, answer)| match answer.as_str() {
-                Some(answer) => format!("\"{question}\"=\"{answer}\""),
-                None => format!("\"{question}\"={answer}"),
-            })
-            .collect();
-        if told.is_empty() {
+        let questions = input.get("questions").cloned().unwrap_or_default();
+        let Some(text) = answers.as_object().and_then(|answers| (self.tell)(&questions, answers)) else {
             return Given::error("The user has not answered.");
-        }
-        let text = format!(
-            "Your questions have been answered: {}. You can now continue with these answers in mind.",
-            told.join(", ")
-        );
-        let detail = json!({"questions": input.get("questions").cloned().unwrap_or_default(), "answers": answers});
+        };
+        let detail = json!({"questions": questions, "answers": answers});
         Given::text(text).with(DetailShape::Claude, detail)
     }
 }
