@@ -335,6 +335,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// Configurations may say of a server that its tools need no permission.
+    fn trusts_servers(&self) -> bool {
+        false
+    }
+
     /// How a session's facts say how it stands with a server.
     fn server_status(&self, status: Status) -> &'static str {
         status.as_str()

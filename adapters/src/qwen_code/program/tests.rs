@@ -1,4 +1,6 @@
 use crate::codec::{Dialect, Mode};
+use crate::conduct::{Conduct, Ended};
+use crate::event::{Limit, OutcomeKind, Place};
 use crate::launch::tests::*;
 use crate::launch::*;
 
@@ -138,4 +140,22 @@ fn the_rfc_takes_any_format_with_any() {
         )
         .is_err()
     );
+}
+
+#[test]
+fn the_limit_of_rounds_shows_in_the_exit_code() {
+    for (outcome, interactive, code) in [
+        (OutcomeKind::Limit(Limit::Turns), true, 53),
+        (OutcomeKind::Limit(Limit::Turns), false, 53),
+        (OutcomeKind::Failed(Place::Model), true, 0),
+        (OutcomeKind::Failed(Place::Model), false, 1),
+    ] {
+        let ended = Ended {
+            outcome: Some(outcome),
+            is_error: true,
+            interactive,
+            ..Ended::default()
+        };
+        assert_eq!(super::Qwen.exit_code(ended), code, "{outcome:?} {interactive}");
+    }
 }

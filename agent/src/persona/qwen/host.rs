@@ -47,6 +47,10 @@ impl HostPersona for CodeHost {
         Some(text.to_owned()).filter(|text| !text.is_empty())
     }
 
+    fn trusts_servers(&self) -> bool {
+        true
+    }
+
     fn server_status(&self, status: Status) -> &'static str {
         status.connection()
     }
