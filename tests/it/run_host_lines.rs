@@ -229,7 +229,7 @@ fn a_prompt_that_cannot_be_read_fails_and_the_session_goes_on() {
 }
 
 #[test]
-fn whatever_a_prompt_of_a_claude_host_carries_it_begins_a_turn() {
+fn whatever_a_prompt_carries_it_begins_a_turn() {
     within(60, async {
         for (content, besides) in [
             ("\"hi\"", r#""isSynthetic":true"#),
@@ -246,7 +246,7 @@ fn whatever_a_prompt_of_a_claude_host_carries_it_begins_a_turn() {
             ),
         ] {
             let line = format!(r#"{{"type":"user","message":{{"role":"user","content":{content}}},"session_id":"s",{besides}}}"#);
-            for backend in ["claude", "qwen"] {
+            for (dialect, args, backend) in [("claude", CLAUDE, "claude"), ("claude", CLAUDE, "qwen"), ("qwen-code", QWEN, "claude")] {
                 let stage = Stage::new(&["read".to_owned(), say(INIT), say(&result("fine")), "read all".to_owned()]);
                 let mut host = stage.host("claude", backend, &[], CLAUDE);
                 host.say(&line).close();

@@ -24,6 +24,8 @@ pub struct Decoder {
     in_message: bool,
     /// Pieces came for which no `assistant` line has come yet.
     unconfirmed: bool,
+    /// Only a host speaks here: an id makes no message the program's.
+    hears_host: bool,
     learned: Learned,
 }
 
@@ -56,7 +58,11 @@ impl Decode for Decoder {
     fn next_session(&mut self, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
         learned.next_session(to);
-        *self = Self { learned, ..Self::default() };
+        *self = Self {
+            learned,
+            hears_host: self.hears_host,
+            ..Self::default()
+        };
     }
 }
 
@@ -65,6 +71,7 @@ impl Decoder {
     pub(crate) fn of_host() -> Self {
         Self {
             side: Side::Host,
+            hears_host: true,
             ..Self::default()
         }
     }

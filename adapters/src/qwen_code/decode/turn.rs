@@ -48,7 +48,7 @@ impl Decoder {
         let said = said.ok_or(line.at.error(Why::Missing("message")))?;
         let used = line.at.position();
         let with_results = matches!(said, Said::Parts(_));
-        if envelope.origin.id.is_none() && !(with_results && self.side == Side::Agent) {
+        if self.hears_host || envelope.origin.id.is_none() && !(with_results && self.side == Side::Agent) {
             line.prompt_of_host(envelope, said)?;
             self.side = Side::Host;
             return Ok(used);
