@@ -221,7 +221,9 @@ impl Round {
     pub(super) fn end(&mut self, end: &RoundEnd<'_>, pieces: Pieces, line: &mut Line<'_>, report: &mut Report) -> Vec<String> {
         if pieces != Pieces::Made {
             self.need_start(line, report);
-            for block in self.blocks.iter_mut().filter(|block| block.open && !block.phantom) {
+            // A block that is given up in the middle has no stop: this takes it back.
+            let stands = |block: &&mut Told| end.abandoned_from.is_none_or(|from| block.index < from);
+            for block in self.blocks.iter_mut().filter(|block| block.open && !block.phantom).filter(stands) {
                 block.unstopped(Rule::BlockNotStopped.level(), report);
             }
         }

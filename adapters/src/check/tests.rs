@@ -84,6 +84,41 @@ fn an_outcome_may_come_behind_the_beginning_of_the_next_turn() {
     );
 }
 
+/// The stream breaks off within a call: the end of the reply takes the block back, which never stops.
+#[test]
+fn a_block_that_is_given_up_needs_no_stop() {
+    let event = |event: &str, more: &str| {
+        format!("{{\"type\":\"stream_event\",\"event\":{event},\"session_id\":\"s\",\"parent_tool_use_id\":null,\"uuid\":\"u\"{more}}}\n")
+    };
+    let start = |index: u32, block: &str| {
+        event(
+            &format!("{{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{block}}}"),
+            "",
+        )
+    };
+    let begun = [
+        "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"claude_code_version\":\"2.1.332\"}\n".to_owned(),
+        event(
+            "{\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}",
+            "",
+        ),
+        start(0, "{\"type\":\"text\",\"text\":\"\"}"),
+        event("{\"type\":\"content_block_stop\",\"index\":0}", ""),
+        start(1, "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"Bash\",\"input\":{}}"),
+    ]
+    .concat();
+    let wrong = |more: &str| {
+        let mut checker = Checker::new("claude".parse().unwrap());
+        checker.feed((begun.clone() + &event("{\"type\":\"message_stop\"}", more)).as_bytes());
+        let findings = checker.finish().0.into_iter().filter(|finding| finding.rule == Rule::BlockNotStopped);
+        findings.map(|finding| finding.line).collect::<Vec<_>>()
+    };
+    let given_up = |from: u32| format!(",\"abandoned_blocks\":{{\"api_message_id\":\"m\",\"from_block_index\":{from}}}");
+    assert_eq!(wrong(&given_up(1)), [] as [u64; 0]);
+    assert_eq!(wrong(&given_up(2)), [5]);
+    assert_eq!(wrong(""), [5]);
+}
+
 /// A failure told as a text is told, whatever would be escaped in it.
 #[test]
 fn a_failure_in_plain_text_is_an_outcome() {
