@@ -38,7 +38,7 @@ impl Encoder {
 
     /// The answer that the outcome says again; one that nothing said before is said now.
     fn answer(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
-        let Some(text) = outcome.text.filter(|text| !text.is_empty() && !outcome.is_error) else {
+        let Some(text) = outcome.answer(out).filter(|text| !text.is_empty() && !outcome.is_error) else {
             return;
         };
         let said = Str::trusted(self.run.as_ref().map_or("", |run| &run.said));

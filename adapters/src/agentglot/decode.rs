@@ -269,6 +269,7 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
                     .word("outcome")
                     .map(|w| OutcomeKind::read(w.as_escaped()).unwrap_or(OutcomeKind::Failed(Place::Protocol)))?,
                 is_error: m.flag("is_error").unwrap_or(false),
+                told_before: false,
                 synthetic: m.flag("synthetic").unwrap_or(false),
                 text: m.str("text"),
                 error: m.str("error"),

@@ -5,6 +5,7 @@
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
 mod again;
+mod ahead;
 mod asked;
 mod blocks;
 mod calls;
@@ -24,6 +25,7 @@ use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
 use crate::trace::Kept;
+use ahead::Ahead;
 use asked::Asked;
 use calls::Calls;
 use late::Late;
@@ -89,6 +91,7 @@ struct Turn {
     session: String,
     /// It has become another one, whose facts have not come yet.
     moved: bool,
+    ahead: Ahead,
 }
 
 /// The encoder and what it writes to.
@@ -290,11 +293,13 @@ impl Assembler {
                 let (thread, desk) = self.at(event.origin.parent, down);
                 thread.round_end(event, end, desk);
             }
-            Kind::Reply(_) if !self.remembers_calls() => {
+            Kind::Reply(reply) if !self.remembers_calls() => {
+                self.turn.ahead.reply(event.origin, reply);
                 self.content(event, down);
                 self.pass(event, down);
             }
             Kind::Reply(reply) => {
+                self.turn.ahead.reply(event.origin, reply);
                 self.content(event, down);
                 let (thread, desk) = self.at(event.origin.parent, down);
                 thread.reply(event, reply, desk);
@@ -320,6 +325,9 @@ impl Assembler {
                 if std::mem::take(&mut self.turn.moved) || session.opens_turn {
                     self.settle(event.origin, down);
                 }
+                if session.opens_turn && event.origin.parent.is_none() {
+                    self.turn.ahead.begin();
+                }
                 self.turn.open |= session.opens_turn;
                 if session.cwd.is_some() {
                     self.tell_folder(down);
@@ -334,17 +342,14 @@ impl Assembler {
                     .denials
                     .zip(tools)
                     .and_then(|(denials, tools)| tools.refused(denials, down.cx.arena, down.out));
-                match refused {
-                    Some(denials) => {
-                        let outcome = Outcome {
-                            denials: Some(denials),
-                            ..*outcome
-                        };
-                        let kind = Kind::Outcome(&outcome);
-                        self.end_turn(&Event { kind, ..*event }, down);
-                    }
-                    None => self.end_turn(event, down),
-                }
+                let told_before = self.turn.ahead.end(outcome);
+                let outcome = Outcome {
+                    told_before,
+                    denials: refused.or(outcome.denials),
+                    ..*outcome
+                };
+                let kind = Kind::Outcome(&outcome);
+                self.end_turn(&Event { kind, ..*event }, down);
             }
             // The question, on the other side, was asked in another dialect, and decides what the words mean.
             Kind::Response(_) if self.duties.foreign => {}

@@ -279,7 +279,7 @@ impl Encoder {
 
     /// The answer that the outcome says again; one that nothing said before is said now.
     fn said(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
-        let Some(text) = outcome.text.filter(|text| !text.is_empty()) else {
+        let Some(text) = outcome.answer(out).filter(|text| !text.is_empty()) else {
             return;
         };
         if self.has_said(text) {

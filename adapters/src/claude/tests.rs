@@ -334,3 +334,53 @@ fn what_comes_of_a_call_in_the_background_is_told_when_later_turns_are_over() {
     // What a subagent says between turns is no turn.
     assert_eq!(of(r#""event":"outcome""#), 2, "{events}");
 }
+
+/// Results that are held back while subagents work in the background say again what their turns have said, which nothing says twice.
+#[test]
+fn an_answer_that_was_told_before_an_earlier_outcome_is_not_said_again() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"2.1.332","model":"m"}"#;
+    let reply = |id: &str, text: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"m","content":[{{"type":"text","text":"{text}"}}]}},"parent_tool_use_id":null,"session_id":"s"}}"#
+        )
+    };
+    let end = |text: &str| format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":"{text}","session_id":"s"}}"#);
+    let (first, second, third) = ("Launched.", "It came back.", "Another one.");
+    let held = [
+        init.to_owned(),
+        reply("m1", first),
+        init.to_owned(),
+        reply("m2", second),
+        init.to_owned(),
+        reply("m3", third),
+        end(first),
+        end(second),
+        end(third),
+        // A command that the program answers itself says something new, and the same once more is said once more.
+        init.to_owned(),
+        end("Nothing to do."),
+        init.to_owned(),
+        reply("m4", third),
+        end(third),
+    ]
+    .join("\n");
+    for to in [
+        "openai:messages",
+        "sharegpt",
+        "opencode:export",
+        "opencode",
+        "codex",
+        "codex:app-server",
+        "gemini",
+        "atif",
+        "acp",
+        "ag-ui",
+    ] {
+        let (out, ledger) = crate::testing::traced(&held, "claude", to);
+        let said = |text: &str| out.matches(&format!("\"{text}\"")).count();
+        let once = said(first);
+        assert!(once > 0 && (said(second), said("Nothing to do.")) == (once, once), "{to}: {out}");
+        assert_eq!(said(third), 2 * once, "{to}: {out}");
+        assert!(!ledger.contains("\"line\":8,\"pointer\":\"/result\""), "{to}: {ledger}");
+    }
+}

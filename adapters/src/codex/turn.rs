@@ -423,7 +423,7 @@ impl Encoder {
                 // An agent of ours gives such an answer by a call; in a log the model's own words are there.
                 match structured(outcome).filter(|_| self.style.agent) {
                     Some(body) => self.answer(Some(Str::trusted(&body)), out),
-                    None => self.answer(outcome.text, out),
+                    None => self.answer(outcome.answer(out), out),
                 }
                 match &outcome.usage {
                     Some(usage) => usage.parts().for_each(|source| out.used(source)),

@@ -12,6 +12,8 @@ pub struct Outcome<'a> {
     pub synthetic: bool,
     /// The answer: the last text, or what the source says it is.
     pub text: Option<Str<'a>>,
+    /// That text was said before the outcome of an earlier turn, which was held back: nothing says it anew.
+    pub told_before: bool,
     /// What went wrong, for people.
     pub error: Option<Str<'a>>,
     /// The word on the wire: Claude's `subtype`, the RFC's `outcome`.
@@ -85,6 +87,17 @@ impl Outcome<'_> {
     /// What went wrong where the source lacks the end of a turn.
     pub(crate) const CUT_OFF: &'static str = "the log ends before the turn does";
 
+    /// The answer, for a target that says it where nothing has said it before.
+    pub(crate) fn answer(&self, out: &crate::json::Out) -> Option<Str<'_>> {
+        let text = self.text?;
+        if self.told_before {
+            // It went over with the reply that said it.
+            out.used(text.as_escaped());
+            return None;
+        }
+        Some(text)
+    }
+
     /// An outcome of which only the meaning is known.
     pub const fn new(kind: OutcomeKind) -> Self {
         Self {
@@ -92,6 +105,7 @@ impl Outcome<'_> {
             kind,
             synthetic: false,
             text: None,
+            told_before: false,
             error: None,
             word: None,
             duration_ms: None,

@@ -261,6 +261,8 @@ owned! {
         synthetic: bool,
         /// The answer: the last text, or what the source says it is.
         text: Option<String>,
+        /// That text was said before the outcome of an earlier turn, which was held back: nothing says it anew.
+        told_before: bool,
         /// What went wrong, for people.
         error: Option<String>,
         /// The word on the wire.

@@ -130,6 +130,7 @@ impl OutcomeMold {
         Some(cx.arena.alloc(Outcome {
             kind: self.kind,
             is_error: self.is_error,
+            told_before: false,
             synthetic: self.synthetic,
             text: str_at(found, self.text),
             error: None,

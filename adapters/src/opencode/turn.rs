@@ -390,7 +390,7 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             if !outcome.is_error {
-                self.answer(outcome.text, event.origin, out);
+                self.answer(outcome.answer(out), event.origin, out);
             }
             let behind = if outcome.is_error { Behind::Failure } else { Behind::Success };
             let length = self.turn.round.as_ref().and_then(|round| round.ended.as_ref()?.stop) == Some(StopKind::Length);

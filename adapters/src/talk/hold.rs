@@ -341,7 +341,7 @@ impl Held {
         if outcome.is_error && !outcome.synthetic {
             out.left_out("how the turn ended");
         }
-        let Some(text) = outcome.text.filter(|text| !text.is_empty()) else {
+        let Some(text) = outcome.answer(out).filter(|text| !text.is_empty()) else {
             return;
         };
         let has_said = words.contains(text.as_escaped()) || Str::trusted(&words).unescape().contains(&*text.unescape());

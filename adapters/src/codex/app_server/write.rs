@@ -403,7 +403,7 @@ impl Encoder {
                 if self.turn.last.as_deref() != Some(&*answer) {
                     self.said(event, false, Str::trusted(&answer), out);
                 }
-            } else if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
+            } else if let Some(text) = outcome.answer(out).filter(|_| !outcome.is_error) {
                 match &self.turn.last {
                     None => self.said(event, false, text, out),
                     Some(last) => answered(last, text, out),

@@ -333,7 +333,7 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             self.begin(&event.origin, out);
-            if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
+            if let Some(text) = outcome.answer(out).filter(|_| !outcome.is_error) {
                 match &self.turn.last {
                     None if text.is_empty() => {}
                     None => self.said(&event.origin, text, out),
