@@ -268,7 +268,11 @@ impl Decoder {
 
     /// What the model was told of a call, unless people were shown it before.
     fn output<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let call = line.need("call_id")?;
+        let Some(call) = line.text("call_id") else {
+            // What the model has to know, which nobody has called for: the goal of the thread.
+            self.notice(line, line.word.as_escaped(), Topic::Other, None, sink);
+            return Ok(());
+        };
         let told = line.get("output").or_else(|| line.get("tools"));
         let told = told.ok_or_else(|| line.missing("output"))?;
         if self.shown.contains(call.as_escaped()) {

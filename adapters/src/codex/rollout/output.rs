@@ -30,7 +30,10 @@ const EXITED: &str = "Process exited with code ";
 const OUTPUT: &str = "Output:\\n";
 
 /// What the program says where no tool ran.
-const FAILED: [&str; 7] = [
+const FAILED: [&str; 11] = [
+    "unable to locate image at ",
+    "unable to process image",
+    "unable to read image at ",
     "unsupported call: ",
     "unsupported custom tool call: ",
     "failed to parse function arguments: ",
@@ -38,7 +41,21 @@ const FAILED: [&str; 7] = [
     "exec_command failed",
     "execution error: ",
     "patch rejected: ",
+    "write_stdin failed: ",
 ];
+
+/// What it says where the user or a policy does not let a call run.
+const REFUSED: [&str; 4] = [
+    "approval policy is ",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "rejected by user",
+];
+
+/// Whether a command was not started because it is not allowed: its failure holds that as the program's own words for it.
+fn is_refused(told: &str) -> bool {
+    REFUSED.iter().any(|begins| told.starts_with(begins)) || told.starts_with("exec_command failed") && told.contains("Rejected(")
+}
 
 /// Reads an output: a text, or the parts of a message.
 pub(super) fn said<'a>(output: Raw<'a>, cx: &Cx<'a>) -> Said<'a> {
@@ -64,6 +81,7 @@ pub(super) fn said<'a>(output: Raw<'a>, cx: &Cx<'a>) -> Said<'a> {
     let Some(printed) = printed else {
         let status = match text.as_escaped() {
             told if told.ends_with("aborted by user") || told == "aborted" => ResultStatus::Canceled,
+            told if is_refused(told) => ResultStatus::Denied,
             told if FAILED.iter().any(|begins| told.starts_with(begins)) => ResultStatus::Error,
             _ => ResultStatus::Success,
         };

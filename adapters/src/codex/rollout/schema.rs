@@ -199,7 +199,8 @@ struct CustomToolCall {
 /// What came of a call: a text, or parts.
 #[derive(JsonSchema)]
 struct CallOutput {
-    call_id: String,
+    /// Without it nobody has called: the program tells the model something (`name`), such as the goal of the thread.
+    call_id: Option<String>,
     output: Value,
 }
 

@@ -448,3 +448,42 @@ fn of_a_search_only_what_has_no_place_is_told_as_lost() {
         );
     }
 }
+
+/// What stands in the place of a call's result where it did not run says why.
+#[test]
+fn what_did_not_run_has_failed_or_was_refused() {
+    for (output, status) in [
+        (
+            "approval policy is Never; reject command — you cannot ask for escalated permissions",
+            "denied",
+        ),
+        (
+            r#"exec_command failed: CreateProcess { message: \"Rejected(\\\"`rm -rf x` rejected: not permitted\\\")\" }"#,
+            "denied",
+        ),
+        (r#"exec_command failed: CreateProcess { message: \"No such file\" }"#, "error"),
+        ("write_stdin failed: Unknown process id 1", "error"),
+        ("unable to locate image at `/w/x.png`: No such file or directory (os error 2)", "error"),
+        ("approved", "success"),
+    ] {
+        let output = format!("response_item {{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"{output}\"}}");
+        let stored = events(&[META, ASK, CALL, &output, SAY]);
+        assert!(stored.contains(&format!("\"status\":\"{status}\"")), "{output}: {stored}");
+    }
+}
+
+/// The goal of a thread stands in the results of calls, and nobody has called.
+#[test]
+fn an_output_without_a_call_is_a_notice() {
+    let goal = r#"response_item {"type":"function_call_output","id":"fco","name":"goal_objective","namespace":"agent","output":"win"}"#;
+    let stored = events(&[
+        META,
+        ASK,
+        CALL,
+        r#"response_item {"type":"function_call_output","call_id":"c","output":"x"}"#,
+        goal,
+        SAY,
+    ]);
+    assert_eq!((count(&stored, "tool_result"), count(&stored, "notice")), (1, 1), "{stored}");
+    assert_eq!(count(&stored, "unknown"), 0, "{stored}");
+}
