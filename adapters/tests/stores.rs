@@ -306,6 +306,57 @@ fn odd_transcripts_are_read() {
     assert_eq!(made.result.as_ref().expect("it was answered").content.text(), "found");
 }
 
+/// What a task in the background tells is nobody's word, whether a turn begins with it or goes on; an answer in the form of a schema ends
+/// the turn with its call.
+#[test]
+fn the_program_speaks_for_itself_and_a_call_may_end_a_turn() {
+    let line = |kind: &str, id: &str, parent: &str, rest: &str| {
+        format!(
+            "{{\"parentUuid\":{parent},\"isSidechain\":false,\"type\":\"{kind}\",{rest},\"uuid\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"s\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+        )
+    };
+    let user = |content: &str| format!("\"message\":{{\"role\":\"user\",\"content\":{content}}}");
+    let reply = |id: &str, block: &str| {
+        format!(
+            "\"message\":{{\"id\":\"{id}\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{block}],\"stop_reason\":null}}"
+        )
+    };
+    let call = r#"{"type":"tool_use","id":"c1","name":"StructuredOutput","input":{"n":1}}"#;
+    let news = "\"origin\":{\"kind\":\"task-notification\",\"producer\":\"session-task\"}";
+    let transcript = [
+        line("user", "u1", "null", &user("\"do it\"")),
+        line("assistant", "a1", "\"u1\"", &reply("m1", call)),
+        line(
+            "attachment",
+            "q1",
+            "\"a1\"",
+            &format!(
+                "\"attachment\":{{\"type\":\"queued_command\",\"prompt\":\"<task-notification>1\",\"commandMode\":\"task-notification\",{news}}}"
+            ),
+        ),
+        line(
+            "user",
+            "r1",
+            "\"a1\"",
+            &(user(r#"[{"type":"tool_result","tool_use_id":"c1","content":"given"}]"#) + ",\"toolEndsTurn\":true"),
+        ),
+        line("user", "u2", "\"r1\"", &(user("\"<task-notification>2\"") + "," + news)),
+        line("assistant", "a2", "\"u2\"", &reply("m2", r#"{"type":"text","text":"seen"}"#)),
+        "{\"type\":\"worktree-state\",\"worktreeSession\":null,\"sessionId\":\"s\"}\n".to_owned(),
+        "{\"type\":\"relocated\",\"relocatedCwd\":\"/w\",\"sessionId\":\"s\"}\n".to_owned(),
+    ]
+    .concat();
+    let turns = read(transcript.as_bytes(), format("claude:transcript"));
+    let ends: Vec<&str> = turns.iter().map(|turn| turn.outcome.as_ref().expect("each ends").kind.as_str()).collect();
+    assert_eq!(ends, ["success", "success"]);
+    let options = Options::new(format("claude:transcript"), format("agentglot"));
+    let events = String::from_utf8(convert(&options, transcript.as_bytes()).out).expect("it is JSON");
+    let prompts: Vec<&str> = events.lines().filter(|line| line.contains("\"event\":\"prompt\"")).collect();
+    let by: Vec<bool> = prompts.iter().map(|line| line.contains("\"source\":\"agent\"")).collect();
+    assert_eq!(by, [false, true, true], "{events}");
+    assert!(!events.contains("\"event\":\"unknown\""), "{events}");
+}
+
 /// A command that the user typed for the shell is a turn of its own, which what it wrote ends: however its first sign is spelled.
 #[test]
 fn what_a_local_command_wrote_is_no_prompt() {

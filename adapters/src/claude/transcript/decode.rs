@@ -25,6 +25,9 @@ pub struct Decoder {
     sides: HashMap<u64, usize>,
 }
 
+/// The kind of origin of what a task in the background tells.
+pub(super) const NEWS: &str = "task-notification";
+
 /// What the program writes in the user's role when the user stops it.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
@@ -162,11 +165,13 @@ impl Decoder {
         let local = is_local_output(first);
         let own = line.is_meta || stopped || local;
         let main = self.kept.is_main() && !(line.is_sidechain && self.kept.has_begun() && !self.alone);
-        if main && !own {
+        // What a task in the background tells begins a turn, and is not the user's word.
+        let opens_turn = main && !own;
+        if opens_turn {
             self.end_turn(&cx, sink);
         }
-        let origin = self.place_of(&line, main && !own, sink);
-        let source = match (main, own) {
+        let origin = self.place_of(&line, opens_turn, sink);
+        let source = match (main, own || line.is_news) {
             (false, _) => PromptSource::Parent,
             (true, true) => PromptSource::Agent,
             (true, false) => PromptSource::Host,
@@ -198,6 +203,10 @@ impl Decoder {
     ) {
         if origin.parent.is_none() {
             self.kept.turn.goes_on();
+            // A call that gives the answer: the model says nothing behind its result.
+            if line.ends_turn {
+                self.kept.turn.ends_as(OutcomeKind::Success);
+            }
         }
         // The line's own members go to its first event. Other blocks between results are prompts of their own.
         let mut fields: Fields<'a> = cx.list(&line.fields);
@@ -280,10 +289,12 @@ impl Decoder {
                 if origin.parent.is_none() && self.kept.turn.is_open() {
                     self.kept.turn.goes_on();
                 }
-                let prompt = Prompt {
-                    content,
-                    source: PromptSource::Echo,
-                };
+                // Earlier versions say it in a word of its own.
+                let kind = member("origin").and_then(|origin| origin.get("kind")).or(member("commandMode"));
+                let is_news = kind.and_then(Raw::string).is_some_and(|kind| kind.is(NEWS));
+                let is_meta = member("isMeta").and_then(Raw::bool) == Some(true);
+                let source = if is_news || is_meta { PromptSource::Agent } else { PromptSource::Echo };
+                let prompt = Prompt { content, source };
                 return sink.event(&Event {
                     origin,
                     kind: Kind::Prompt(cx.keep(prompt)),

@@ -33,6 +33,10 @@ pub(super) struct Line<'c, 'a> {
     pub(super) is_meta: bool,
     /// The call did not run.
     pub(super) denied: bool,
+    /// The turn ends with this result: the model is not asked again.
+    pub(super) ends_turn: bool,
+    /// A task that ran in the background tells how it stands: nobody has asked something.
+    pub(super) is_news: bool,
     pub(super) fields: FieldList<'a>,
     /// Where the line ends.
     pub(super) end: usize,
@@ -62,6 +66,8 @@ impl<'c, 'a> Line<'c, 'a> {
             is_error: false,
             is_meta: false,
             denied: false,
+            ends_turn: false,
+            is_news: false,
             fields: reader.fields(),
             end: 0,
         };
@@ -115,6 +121,11 @@ impl<'c, 'a> Line<'c, 'a> {
             "content" => self.content = self.content.or(value.string()),
             "attachment" => self.attachment = self.attachment.or(Some(value)),
             "error" => self.error = self.error.or(Some(value)),
+            "toolEndsTurn" => self.ends_turn |= truth(),
+            "origin" => {
+                let kind = value.get("kind").and_then(Raw::string);
+                self.is_news |= kind.is_some_and(|kind| kind.is(super::decode::NEWS));
+            }
             "toolDenialKind" => self.denied |= !value.is_null(),
             "permissionDecision" => {
                 let decision = value.get("decision").and_then(Raw::string);
