@@ -256,7 +256,7 @@ pub(super) fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, c
     let mut blocks = BumpVec::new_in(cx.arena);
     for block in list.into_iter().flat_map(Raw::elements) {
         let kind = block.get("type").and_then(Raw::string).unwrap_or_default();
-        match block.get("text").and_then(Raw::string).filter(|_| kind.is("text")) {
+        match mcp_text(kind, block) {
             Some(text) => {
                 cx.took(kind.as_escaped());
                 blocks.push(Block::Text { text, fields: &[] });
@@ -270,6 +270,17 @@ pub(super) fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, c
         [Block::Text { text, .. }] => Content::Text(*text),
         _ => Content::Blocks(blocks.into_bump_slice()),
     }
+}
+
+/// The text of a block: a resource is its text, and a link to one where it lies.
+fn mcp_text<'a>(kind: Str<'a>, block: Raw<'a>) -> Option<Str<'a>> {
+    let text = match kind.as_escaped() {
+        "text" => block.get("text"),
+        "resource" => block.get("resource")?.get("text"),
+        "resource_link" => block.get("uri"),
+        _ => None,
+    };
+    text?.string()
 }
 
 /// What the agents that were called said.

@@ -322,6 +322,30 @@ fn what_a_server_gave_is_an_item_of_exec_again() {
     assert!(exec.contains(result), "{exec}");
 }
 
+/// A resource that a server gave is read by who goes on with the session, and stays what it is in this dialect.
+#[test]
+fn a_resource_that_a_server_gave_is_its_text() {
+    let call = r#"response_item {"type":"function_call","name":"look","namespace":"mcp__calc","arguments":"{}","call_id":"c"}"#;
+    let given = r#"[{"type":"resource","resource":{"uri":"mem://one","mimeType":"text/plain","text":"within"}},{"type":"resource_link","uri":"mem://two","name":"two"}]"#;
+    let shown = format!(
+        r#"event_msg {{"type":"item_completed","item":{{"type":"McpToolCall","id":"c","server":"calc","tool":"look","arguments":{{}},"status":"completed","result":{{"content":{given}}}}}}}"#
+    );
+    let stored = events(&[META, ASK, call, &shown, SAY]);
+    assert!(converted(&stored, "agentglot", "codex").contains(given), "{stored}");
+    for to in [
+        "claude",
+        "claude:transcript",
+        "gemini",
+        "gemini:chat",
+        "opencode:export",
+        "qwen-code:chat",
+        "acp",
+    ] {
+        let out = converted(&stored, "agentglot", to);
+        assert!(out.contains("within") && out.contains("mem://two"), "{to}: {out}");
+    }
+}
+
 #[test]
 fn that_a_conversation_was_made_shorter_is_told_once() {
     let once = [
