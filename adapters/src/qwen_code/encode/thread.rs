@@ -219,7 +219,8 @@ impl Thread {
             core.turn.add_round(&usage);
         }
         self.flush_last(true, core, out);
-        let gives_up = end.abandoned_from.is_some();
+        // Of a reply of which something stands the rest is taken back without a word: a retry takes back all of it.
+        let gives_up = end.abandoned_from == Some(0);
         let written_by_source = core.own && !gives_up;
         if gives_up && core.partial && !core.own && self.parent.is_empty() {
             // With this line the program ends the reply as well.

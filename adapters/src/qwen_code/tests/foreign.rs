@@ -125,3 +125,47 @@ fn what_goes_on_behind_a_programs_end_is_another_turn() {
         assert!(behind.contains("goes on"), "{to}: {out}");
     }
 }
+
+/// The stream breaks off within a call, and what came before it stands: its message stops like any other.
+#[test]
+fn a_message_of_which_something_stands_has_a_stop() {
+    let event =
+        |event: &str, more: &str| format!(r#"{{"type":"stream_event","event":{event},"session_id":"s","parent_tool_use_id":null,"uuid":"u"{more}}}"#);
+    let log = |from: u32| {
+        [
+            r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"2.1.332","model":"m"}"#.to_owned(),
+            event(
+                r#"{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[]}}"#,
+                "",
+            ),
+            event(
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+                "",
+            ),
+            event(
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"part"}}"#,
+                "",
+            ),
+            event(r#"{"type":"content_block_stop","index":0}"#, ""),
+            event(
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"c","name":"Bash","input":{}}}"#,
+                "",
+            ),
+            event(
+                r#"{"type":"message_stop"}"#,
+                &format!(r#","abandoned_blocks":{{"api_message_id":"m1","from_block_index":{from}}}"#),
+            ),
+        ]
+        .join("\n")
+    };
+    let written = |from: u32| {
+        let options = Options {
+            partial: true,
+            ..Options::new(format("claude"), format("qwen-code"))
+        };
+        let out = with(&log(from), options);
+        (out.matches("\"message_stop\"").count(), out.matches("\"subtype\":\"retry\"").count())
+    };
+    assert_eq!(written(1), (1, 0));
+    assert_eq!(written(0), (0, 1));
+}
