@@ -248,13 +248,13 @@ fn whatever_a_prompt_carries_it_begins_a_turn() {
             let line = format!(r#"{{"type":"user","message":{{"role":"user","content":{content}}},"session_id":"s",{besides}}}"#);
             for (dialect, args, backend) in [("claude", CLAUDE, "claude"), ("claude", CLAUDE, "qwen"), ("qwen-code", QWEN, "claude")] {
                 let stage = Stage::new(&["read".to_owned(), say(INIT), say(&result("fine")), "read all".to_owned()]);
-                let mut host = stage.host("claude", backend, &[], CLAUDE);
+                let mut host = stage.host(dialect, backend, &[], args);
                 host.say(&line).close();
                 let end = host.end();
                 assert_eq!(
                     (end.code(), end.result()["result"].as_str()),
                     (0, Some("fine")),
-                    "{backend}: {line}: {end:#?}"
+                    "{dialect} over {backend}: {line}: {end:#?}"
                 );
             }
         }
