@@ -302,7 +302,9 @@ impl Encoder {
 
     /// The answer that the outcome says again; one that nothing said before is said now.
     fn answer(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
-        let Some(text) = outcome.answer(out).filter(|text| !text.is_empty() && !outcome.is_error) else {
+        // A document holds the answer of its turn alone.
+        let text = if self.is_document() { outcome.text } else { outcome.answer(out) };
+        let Some(text) = text.filter(|text| !text.is_empty() && !outcome.is_error) else {
             return;
         };
         let says = |said: &str| said.contains(text.as_escaped()) || Str::trusted(said).unescape().contains(&*text.unescape());
