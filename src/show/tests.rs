@@ -242,6 +242,14 @@ fn what_is_read_at_a_time_changes_nothing() {
     }
 }
 
+/// What a turn has said before the outcome of an earlier one came is not shown again as its answer.
+#[test]
+fn an_answer_that_was_shown_is_not_shown_again() {
+    let view = text(&golden("claude/cli_agent_background.out.jsonl"), LOOK);
+    let shown = |text: &str| view.lines().filter(|line| line.trim() == text).count();
+    assert_eq!((shown("Launched."), shown("It came back.")), (1, 1), "{view}");
+}
+
 #[test]
 fn nothing_of_a_log_moves_the_cursor() {
     let evil = "\\u001b[2J\\u001b]0;x\\u0007\\u202e\\u009b\\r<script>";

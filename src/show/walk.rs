@@ -102,7 +102,8 @@ impl<'p> Walk<'p> {
             self.subagent(stray, 1, &turn, page)?;
         }
         let outcome = turn.outcome.as_ref();
-        let answered = self.at.as_ref().is_some_and(|at| at.answered);
+        let told_before = outcome.is_some_and(|outcome| outcome.told_before);
+        let answered = told_before || self.at.as_ref().is_some_and(|at| at.answered);
         if let (false, Some(text)) = (answered, outcome.and_then(|outcome| outcome.text.as_deref()))
             && !text.is_empty()
         {
