@@ -60,11 +60,19 @@ fn folder(store: &Store, input: &Input) -> Option<PathBuf> {
 fn inside(store: &Store, folder: &Path, session: &Input) -> Vec<Subagent> {
     let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    let mut found: Vec<_> = if store.names_subagents() {
-        called(files.collect(), session)
+    let mut found = Vec::new();
+    if store.names_subagents() {
+        found = called(files.collect(), "", session);
     } else {
-        files.filter_map(whose).collect()
-    };
+        let mut others = Vec::new();
+        for path in files {
+            match whose(&path) {
+                Some(of) => found.push(subagent(of, Input::File(path))),
+                None => others.push(path),
+            }
+        }
+        found.extend(called(others, "agent-", session));
+    }
     found.sort_by(|a, b| a.input.path().cmp(&b.input.path()));
     found
 }
@@ -74,15 +82,14 @@ fn subagent(of: Child, input: Input) -> Subagent {
     Subagent { of, input, name }
 }
 
-/// A file with what stands beside it.
-fn whose(path: PathBuf) -> Option<Subagent> {
+/// What stands beside a file.
+fn whose(path: &Path) -> Option<Child> {
     let about = std::fs::read_to_string(path.with_extension("meta.json")).ok();
-    let of = about.as_deref().and_then(Child::read)?;
-    Some(subagent(of, Input::File(path)))
+    about.as_deref().and_then(Child::read)
 }
 
-/// Those of the files whose calls the session's file has.
-fn called(mut files: Vec<PathBuf>, session: &Input) -> Vec<Subagent> {
+/// Those of the files whose calls the session's file has. They are called by their ids, behind `before`.
+fn called(mut files: Vec<PathBuf>, before: &str, session: &Input) -> Vec<Subagent> {
     let mut found = Vec::new();
     if files.is_empty() {
         return found;
@@ -95,7 +102,8 @@ fn called(mut files: Vec<PathBuf>, session: &Input) -> Vec<Subagent> {
     while !files.is_empty() && reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = std::str::from_utf8(&line).unwrap_or_default();
         files.retain(|path| {
-            let id = path.file_stem().and_then(|id| id.to_str()).filter(|id| text.contains(id));
+            let id = path.file_stem().and_then(|id| id.to_str()?.strip_prefix(before));
+            let id = id.filter(|id| text.contains(id));
             let of = id.and_then(|id| Child::called(text, id));
             let is_found = of.is_some();
             found.extend(of.map(|of| subagent(of, Input::File(path.clone()))));

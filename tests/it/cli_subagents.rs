@@ -171,6 +171,31 @@ fn a_session_that_names_its_subagents_is_read_with_them() {
     );
 }
 
+/// Claude Code runs a skill as a subagent when it says so: nothing beside the subagent's file names the call, and what came of it names
+/// the subagent.
+#[test]
+fn a_subagent_that_only_the_result_of_its_call_names_is_read_with_its_session() {
+    let scratch = Scratch::new();
+    let folder = "claude/s1/subagents";
+    scratch.file("claude/s1.jsonl", golden("claude/transcript_agent.jsonl"));
+    let child = golden("claude/transcript_agent.subagent.jsonl");
+    scratch.file(&format!("{folder}/agent-a76fc01bc3551ad69.jsonl"), &child);
+    scratch.file(
+        &format!("{folder}/agent-a76fc01bc3551ad69.meta.json"),
+        "{\"agentType\":\"general-purpose\",\"spawnDepth\":1}",
+    );
+    scratch.file(&format!("{folder}/agent-stranger.jsonl"), &child);
+    let ran = run(["convert", "-t", "claude", arg(&scratch.path("claude/s1.jsonl"))]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("with its subagents in ") && !ran.err.contains("stranger"), "{}", ran.err);
+    let (own, result) = of_subagent(ran.text());
+    assert!(
+        own.len() >= 2 && own.iter().all(|&line| line < result),
+        "{own:?} before {result}: {}",
+        ran.text()
+    );
+}
+
 /// What stands in a pipe can be read once only: nobody looks into it for a session's id before.
 #[cfg(unix)]
 #[test]

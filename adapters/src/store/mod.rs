@@ -32,7 +32,8 @@ pub struct Store {
     /// The members that only it has: name and meaning, sorted by name.
     pub fields: &'static [(&'static str, &'static str)],
     /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
-    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]). Where
+    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]), or what came
+    /// of its call does, which names it ([`Child::called`]): a skill that runs as a subagent. Where
     /// files are not called by their session's id, `SESSION` stands for it: then each is called by the subagent's id, and the session's
     /// file says whose it is ([`Child::called`]).
     pub subagents: Option<&'static str>,
@@ -126,9 +127,26 @@ impl Child {
         })
     }
 
-    /// Whose the file of a subagent of this id is, if this line of the session's file has the call.
+    /// Whose the file of a subagent of this id is, if this line of the session's file has the call, or what came of it.
     pub fn called(line: &str, agent: &str) -> Option<Self> {
         let line = Cursor::new(line).raw().ok()?;
+        Self::with_calls(line, agent).or_else(|| Self::answered(line, agent))
+    }
+
+    fn answered(line: Raw<'_>, agent: &str) -> Option<Self> {
+        let told = line.get("toolUseResult")?;
+        told.get("agentId").and_then(Raw::string).filter(|id| id.is(agent))?;
+        let text = |value: Raw<'_>| value.string().map(|text| text.unescape().into_owned());
+        let call = line.get("message")?.get("content")?.elements().find_map(|block| block.get("tool_use_id"));
+        Some(Self {
+            call: call.and_then(text).filter(|call| !call.is_empty())?,
+            agent: Some(agent.to_owned()),
+            name: None,
+            task: told.get("commandName").and_then(text),
+        })
+    }
+
+    fn with_calls(line: Raw<'_>, agent: &str) -> Option<Self> {
         let is_its = |call: &Raw<'_>| call.get("agentId").and_then(Raw::string).is_some_and(|id| id.is(agent));
         let call = line.get("toolCalls")?.elements().find(is_its)?;
         let text = |value: Option<Raw<'_>>| value.and_then(Raw::string).map(|text| text.unescape().into_owned());
