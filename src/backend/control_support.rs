@@ -157,7 +157,7 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
         (Behind::Agent, Query) => {
             return (
                 Passed,
-                "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known",
+                "context, usage, MCP servers, files and what runs in the background by the agent itself; the rest is answered by us, from what is known",
             );
         }
         (Behind::Agent, _) => return (Passed, "it is the agent's own"),

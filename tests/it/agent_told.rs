@@ -267,3 +267,41 @@ fn a_mode_that_the_host_sets_is_told() {
     );
     assert_eq!(called(&end.lines, "Stop").len(), 0);
 }
+
+#[test]
+fn a_host_reads_what_was_used_and_what_commands_in_the_background_have_written() {
+    let input = json!({"command": "printf done", "description": "work", "run_in_background": true});
+    let play = Play::script(vec![Answer::calls(&[("Bash", input)]), Answer::text("Started.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&user("go"));
+    let started = host.until("user");
+    let task = started["tool_use_result"]["backgroundTaskId"].clone();
+    host.until("result");
+    let mut ask = |body: Value| {
+        host.say(&request("r", &body.to_string()));
+        host.until("control_response")["response"].clone()
+    };
+    for wrong in [
+        json!({"subtype": "get_task_output"}),
+        json!({"subtype": "get_task_output", "task_id": "nope"}),
+    ] {
+        assert_eq!(ask(wrong)["subtype"], "error");
+    }
+    let written = loop {
+        let answer = ask(json!({"subtype": "get_task_output", "task_id": task}));
+        if answer["response"]["output"] != "" {
+            break answer["response"].clone();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(written, json!({"output": "done", "total_bytes": 4, "truncated": false}));
+    let used = ask(json!({"subtype": "get_usage"}))["response"]["session"].clone();
+    let models = used["model_usage"].as_object().unwrap();
+    assert!(
+        models.values().all(|model| model["inputTokens"].as_u64() > Some(0)) && !models.is_empty(),
+        "{used:#}"
+    );
+    let cost = ask(json!({"subtype": "get_session_cost"}))["response"]["text"].clone();
+    assert!(cost.as_str().unwrap().starts_with("Estimated cost:"), "{cost}");
+    closed(host);
+}

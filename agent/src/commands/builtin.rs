@@ -261,7 +261,8 @@ fn servers(context: &Context) -> String {
     format!("MCP servers:\n{}\nTools:\n{}", lines.join("\n"), tools.join("\n"))
 }
 
-fn stats(context: &Context) -> String {
+/// What the session has used, in words.
+pub(crate) fn stats(context: &Context) -> String {
     let spent = context.model.usage.borrow();
     let requests: u64 = spent.models.values().map(|model| model.requests).sum();
     (context.persona.commands.stats)(&Stats {

@@ -6,7 +6,7 @@
 //! [`EventWriter::answered`]: crate::host::event_writer::EventWriter::answered
 
 pub(super) mod at;
-mod builtin;
+pub(crate) mod builtin;
 mod chats;
 mod confirm;
 mod custom;

@@ -83,6 +83,25 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
         context.host.events.respond(id, &Ok(reloaded(context, subtype)));
         return true;
     }
+    if subtype == "get_task_output" {
+        task_output(context, id, members.get("task_id").and_then(Value::as_str));
+        return true;
+    }
+    if subtype == "get_session_cost" {
+        let text = crate::commands::builtin::stats(context);
+        context.host.events.respond(id, &Ok(json!({"text": text})));
+        return true;
+    }
+    if subtype == "get_usage" {
+        let session = json!({
+            "total_cost_usd": context.model.usage.borrow().cost(), "model_usage": crate::turn::outcome::by_model(context),
+        });
+        let answer = json!({
+            "session": session, "subscription_type": null, "rate_limits_available": false, "rate_limits": null, "behaviors": null,
+        });
+        context.host.events.respond(id, &Ok(answer));
+        return true;
+    }
     if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
         crate::turn::background::stop(context, id, task);
         return true;
@@ -113,6 +132,28 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
             true
         }
     }
+}
+
+/// What a command in the background has written, for the host.
+fn task_output(context: &Rc<Context>, id: &str, task: Option<&str>) {
+    let Some(task) = task else {
+        return context
+            .host
+            .events
+            .respond(id, &Err("get_task_output: task_id must be a string".to_owned()));
+    };
+    let (context, id, task) = (Rc::clone(context), id.to_owned(), task.to_owned());
+    Rc::clone(&context).host.jobs.spawn(async move {
+        let written = match context.persona_session.processes() {
+            Some(processes) => processes.jobs.measured_output(&task).await.ok(),
+            None => None,
+        };
+        let answer = match written {
+            Some((output, total, cut)) => Ok(json!({"output": output, "total_bytes": total, "truncated": cut})),
+            None => Err("get_task_output: no shell task with that task_id in this session".to_owned()),
+        };
+        context.host.events.respond(&id, &answer);
+    });
 }
 
 /// What there is now.

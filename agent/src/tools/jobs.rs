@@ -267,8 +267,16 @@ impl Jobs {
     /// # Errors
     /// When there is none of this id.
     pub async fn output(&self, id: &str) -> Result<String, NoJob> {
-        let (bytes, ..) = self.since(id, 0).await?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(self.measured_output(id).await?.0)
+    }
+
+    /// The same, with how many bytes it has written, and whether these are only the last of them.
+    ///
+    /// # Errors
+    /// When there is none of this id.
+    pub async fn measured_output(&self, id: &str) -> Result<(String, u64, bool), NoJob> {
+        let (bytes, skipped, end) = self.since(id, 0).await?;
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), end, skipped > 0))
     }
 
     /// The last bytes from a place on, how many were left out before them, and where they end.

@@ -200,7 +200,7 @@ fn usage(tokens: Tokens) -> Usage<'static> {
 }
 
 /// Tokens and cost of the whole session by model.
-fn by_model(context: &Context) -> Value {
+pub(crate) fn by_model(context: &Context) -> Value {
     let spent = context.model.usage.borrow();
     let models = spent.models.iter().map(|(model, spent)| {
         let about = json!({
