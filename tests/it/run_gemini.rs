@@ -196,6 +196,15 @@ fn what_would_be_asked_about_is_not_offered() {
         assert_eq!((has("run_shell_command"), has("write_file")), (shell, write), "{args:?}: {offered:?}");
         assert!(has("read_file"));
     }
+    // To edit files is not to run commands, where some are allowed too.
+    let play = Play::script(vec![
+        Answer::calls(&[("run_shell_command", json!({"command": "touch ran"}))]),
+        Answer::text("ok"),
+    ]);
+    let allowed = ["--approval-mode", "auto_edit", "--allowed-tools", "run_shell_command(git)"];
+    let said = output(&play, &[&allowed[..], &["-m", "gpt-4o", "-p", "go"]].concat());
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    assert!(!play.path("ran").exists());
 }
 
 #[test]

@@ -34,6 +34,7 @@ const TOOL_NAMES: &[(Family, &[&str])] = &[
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
     rules_are_beginnings: true,
     hides_what_nobody_allows: true,
+    commands_edit: false,
     ..PermissionForm::new(TOOL_NAMES, Dialect::Gemini, named, denied, unheard)
 };
 
