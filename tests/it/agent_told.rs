@@ -305,3 +305,41 @@ fn a_host_reads_what_was_used_and_what_commands_in_the_background_have_written()
     assert!(cost.as_str().unwrap().starts_with("Estimated cost:"), "{cost}");
     closed(host);
 }
+
+#[test]
+fn prompts_that_wait_can_be_taken_back() {
+    const IDS: [&str; 2] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+    let prompt = |id: &str| {
+        let said = json!({"type": "user", "message": {"role": "user", "content": format!("of {id}")}, "uuid": id});
+        said.to_string()
+    };
+    for (cancels, still, gone) in [(false, json!([IDS[1]]), Value::Null), (true, json!([]), json!([IDS[1]]))] {
+        let play = Play::new(|asked, _| {
+            if asked.last().contains("go") {
+                Answer::steps(vec![Step::Text("Begun.".to_owned()), Step::Pause(60_000)])
+            } else {
+                Answer::text("Heard.")
+            }
+        });
+        let mut host = play.host("claude", &[CLAUDE, &["--include-partial-messages"]].concat());
+        host.say(&user("go"));
+        host.until("stream_event");
+        host.say(&prompt(IDS[0])).say(&prompt(IDS[1]));
+        let mut ask = |body: Value| {
+            host.say(&request("r", &body.to_string()));
+            host.until("control_response")["response"]["response"].clone()
+        };
+        let cancel = json!({"subtype": "cancel_async_message", "message_uuid": IDS[0]});
+        assert_eq!(ask(cancel.clone()), json!({"cancelled": true, "message_uuid": IDS[0]}));
+        assert_eq!(ask(cancel), json!({"cancelled": false}));
+        let stopped = ask(json!({"subtype": "interrupt", "cancel_queued": cancels}));
+        assert_eq!((&stopped["still_queued"], &stopped["cancelled"]), (&still, &gone), "{stopped}");
+        assert_eq!(host.until("result")["is_error"], true);
+        if !cancels {
+            assert_eq!(host.until("result")["result"], "Heard.");
+        }
+        let end = closed(host);
+        assert_eq!(end.results().len(), if cancels { 1 } else { 2 }, "{end:#?}");
+        assert!(play.server.asked().iter().all(|asked| !asked.all().contains(IDS[0])));
+    }
+}

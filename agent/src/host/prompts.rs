@@ -165,6 +165,28 @@ impl PromptQueue {
         !self.waiting.borrow().is_empty()
     }
 
+    /// The ids of those that wait, where they have one.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        let waiting = self.waiting.borrow();
+        waiting
+            .iter()
+            .filter(|asked| !asked.id.is_empty())
+            .map(|asked| asked.id.clone())
+            .collect()
+    }
+
+    /// The one of this id is taken back. Whether it has waited.
+    pub(crate) fn withdraw(&self, id: &str) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        let at = waiting.iter().position(|asked| asked.id == id);
+        at.and_then(|at| waiting.remove(at)).is_some()
+    }
+
+    /// All of them are taken back. How many that are.
+    pub(crate) fn withdraw_all(&self) -> usize {
+        std::mem::take(&mut *self.waiting.borrow_mut()).len()
+    }
+
     /// The next one; `None` when there will be none.
     pub(crate) async fn next(&self) -> Option<HostPrompt> {
         loop {

@@ -299,6 +299,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// A host takes back prompts that wait, and is told which those are.
+    fn withdraws_prompts(&self) -> bool {
+        false
+    }
+
     /// What goes on with a reply is its end, and the answer is both.
     fn joins_replies(&self) -> bool {
         false

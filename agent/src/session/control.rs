@@ -26,8 +26,9 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
         }
         (ControlKind::Interrupt, _) => {
             context.interrupt();
-            false
+            tell_queue(context, &id, members.get("cancel_queued") == Some(&Value::Bool(true)))
         }
+        (_, "cancel_async_message") => cancel_prompt(context, &id, text("message_uuid").as_deref()),
         (ControlKind::SetModel, _) => {
             let mut wishes = context.model.options.borrow_mut();
             let named = text("model").and_then(|model| context.model.names.named(&model));
@@ -52,6 +53,34 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
         }
         _ => crate::session::requests::request(context, &id, request, &members),
     }
+}
+
+/// What became of the prompts that wait when the turn is interrupted: they go on waiting, or are taken back with it. Whether that was told.
+fn tell_queue(context: &Context, id: &str, cancels: bool) -> bool {
+    let queue = &context.host.prompts;
+    if !context.host.persona.withdraws_prompts() || !queue.any_waits() {
+        return false;
+    }
+    let ids = queue.ids();
+    let answer = if cancels {
+        (0..queue.withdraw_all()).for_each(|_| context.host.events.answered());
+        json!({"still_queued": [], "cancelled": ids})
+    } else {
+        json!({"still_queued": ids})
+    };
+    context.host.events.respond(id, &Ok(answer));
+    true
+}
+
+/// Takes back a prompt that waits. Whether it was told that there was one.
+fn cancel_prompt(context: &Context, id: &str, prompt: Option<&str>) -> bool {
+    let prompt = prompt.filter(|prompt| !prompt.is_empty() && context.host.persona.withdraws_prompts());
+    let Some(prompt) = prompt.filter(|prompt| context.host.prompts.withdraw(prompt)) else {
+        return false;
+    };
+    context.host.events.answered();
+    context.host.events.respond(id, &Ok(json!({"cancelled": true, "message_uuid": prompt})));
+    true
 }
 
 /// What a host is told by the handshake of the commands, kinds of subagents, models and output styles that there are.

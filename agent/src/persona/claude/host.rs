@@ -16,6 +16,10 @@ use crate::tools::jobs::Job;
 pub(super) struct ClaudeHost;
 
 impl HostPersona for ClaudeHost {
+    fn withdraws_prompts(&self) -> bool {
+        true
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         match error.kind {
             ModelErrorKind::TooLong => format!("Prompt is too long · API Error: {}", with_status(error)),
