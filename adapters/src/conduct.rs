@@ -166,6 +166,12 @@ pub trait Conduct: std::fmt::Debug + Sync {
         None
     }
 
+    /// Why it refuses a request of which a member has another type: that changes nothing.
+    fn ill_typed(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<&'static str> {
+        let _ = (request, fields);
+        None
+    }
+
     /// Whether this request of its host's ends the session, and the turn that runs.
     fn ends_session(&self, request: &Request<'_>) -> bool {
         let _ = request;

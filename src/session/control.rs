@@ -119,6 +119,11 @@ impl Session {
             };
             return self.request(&input, &named, now, backend);
         }
+        // The program itself says so, if it is the back end.
+        let ill_typed = self.conduct.ill_typed(request, input.fields).filter(|_| !self.same || self.host.agent);
+        if let Some(why) = ill_typed {
+            return self.reply(request.id.map(|id| id.as_escaped()), &Answer::Refused(why.to_owned(), None));
+        }
         // Without an id nobody could tell what an answer of the back end's belongs to.
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
             if self.conduct.answers_nameless() {

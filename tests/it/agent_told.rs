@@ -343,3 +343,20 @@ fn prompts_that_wait_can_be_taken_back() {
         assert!(play.server.asked().iter().all(|asked| !asked.all().contains(IDS[0])));
     }
 }
+
+#[test]
+fn a_refused_request_changes_nothing() {
+    let play = Play::script(vec![Answer::text("Done.")]);
+    let mut host = play.host("claude", CLAUDE);
+    for (body, outcome) in [
+        (json!({"subtype": "set_model", "model": "chosen"}), "success"),
+        (json!({"subtype": "set_model", "model": 5}), "error"),
+        (json!({"subtype": "apply_flag_settings", "settings": 5}), "error"),
+    ] {
+        host.say(&request("r", &body.to_string()));
+        assert_eq!(host.until("control_response")["response"]["subtype"], outcome, "{body}");
+    }
+    host.say(&user("go"));
+    assert_eq!(host.until("system")["model"], "chosen");
+    closed(host);
+}

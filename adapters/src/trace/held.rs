@@ -87,8 +87,9 @@ enum Tells {
 pub(super) type Late = (u64, Box<str>, Fate, Cow<'static, str>);
 
 /// A finding of its own.
-fn finding((line, pointer, fate, note): Late) -> (u64, Finding) {
-    (line, Finding::new(fate, &pointer, &note))
+pub(super) fn finding((line, pointer, fate, note): Late) -> (u64, Finding) {
+    let (pointer, note) = (pointer.into(), note.into_owned());
+    (line, Finding { fate, pointer, note })
 }
 
 impl Before {

@@ -1,4 +1,4 @@
-use super::held::Late;
+use super::held::{Late, finding};
 use crate::event::Finding;
 
 /// What there is to tell of one line: the first things one by one, of those behind them one of each kind and how many there are. So the
@@ -83,13 +83,13 @@ pub(super) fn of_lines(late: Vec<Late>) -> Vec<(u64, Finding)> {
     let mut told = Vec::with_capacity(late.len().min(FEW));
     let mut late = late.into_iter().peekable();
     while let Some(&(line, ..)) = late.peek() {
-        let mut of_line = std::iter::from_fn(|| late.next_if(|next| next.0 == line)).map(|(_, pointer, fate, note)| Finding {
-            fate,
-            pointer: pointer.into(),
-            note: note.into_owned(),
-        });
-        told.extend(of_line.by_ref().take(FEW).map(|finding| (line, finding)));
-        told.extend(of_each_kind(of_line).into_iter().map(|finding| (line, finding)));
+        let mut of_line = std::iter::from_fn(|| late.next_if(|next| next.0 == line)).map(finding);
+        told.extend(of_line.by_ref().take(FEW));
+        told.extend(
+            of_each_kind(of_line.map(|(_, finding)| finding))
+                .into_iter()
+                .map(|finding| (line, finding)),
+        );
     }
     told
 }

@@ -154,10 +154,8 @@ impl Status {
             Self::Disabled => "disabled",
         }
     }
-}
 
-impl Status {
-    /// Whether there is a connection, which is all that Qwen Code says of it.
+    /// Whether there is a connection, which is all that some programs say of it.
     pub const fn connection(self) -> &'static str {
         match self {
             Self::Connected => "connected",

@@ -13,7 +13,7 @@ pub struct Decision {
     pub reason: Option<&'static str>,
     /// Why it did not run: `permission-rule`, `user-rejected`.
     pub unrun: Option<&'static str>,
-    /// The host was asked, and did not permit it.
+    /// It is the host that has not permitted it, by its answer or by giving none.
     pub refused_by_host: bool,
 }
 
@@ -49,22 +49,15 @@ impl Decision {
         }
     }
 
-    /// Whether it is the host that has not permitted a call, by its answer or by giving none.
-    pub(crate) const fn is_of_host(&self) -> bool {
-        self.refused_by_host
-    }
-
     /// Of a call that may not run because of this.
     pub(crate) const fn unheard(why: &Unheard) -> Self {
         let decision = match why {
             Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
             Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
             Unheard::Denied(None) | Unheard::Stopped(_) => Self {
-                accepts: false,
                 source: None,
-                reason: None,
                 unrun: Some("user-rejected"),
-                refused_by_host: true,
+                ..Self::rejects("user_reject", None)
             },
             Unheard::Nobody => Self {
                 unrun: Some("user-rejected"),

@@ -66,7 +66,7 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
             .respond(id, &context.settings.get().places().merge(source, settings).map(|()| json!({})));
         return true;
     }
-    if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
+    if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
         context.host.events.respond(id, &flag_settings(context, settings).map(|()| Value::Null));
         return true;
     }

@@ -145,7 +145,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
         status => span.fail(telemetry::word(&status)),
     }
     span.end();
-    let refused = matches!(ran.decision, Some(decision) if decision.is_of_host());
+    let refused = matches!(ran.decision, Some(decision) if decision.refused_by_host);
     if given.status == ResultStatus::Denied && (!refused || context.policy.borrow().form().counts_refusals) {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
         context.model.usage.borrow_mut().denials.push(serde_json::json!({

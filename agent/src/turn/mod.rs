@@ -167,19 +167,18 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 _ if text.trim().is_empty() && context.model.options.borrow().schema.is_none() => Some(Unfinished::Empty),
                 _ => None,
             };
-            let said = text.clone();
-            if let Some((text, most)) = unfinished.and_then(|how| context.host.persona.goes_on(how))
+            if let Some((urging, most)) = unfinished.and_then(|how| context.host.persona.goes_on(how))
                 && tries.unfinished < most
             {
                 tries.unfinished += 1;
                 // Replies that are one answer count as one; others count for no limit.
                 if context.host.persona.joins_replies() {
                     rounds -= 1;
-                    before.push_str(&said);
+                    before.push_str(&text);
                 } else {
                     tries.gone_on += 1;
                 }
-                urge(context, conversation, text.to_owned());
+                urge(context, conversation, urging.to_owned());
                 continue;
             }
             if main && cut {

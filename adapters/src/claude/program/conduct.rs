@@ -30,9 +30,6 @@ impl Conduct for Claude {
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {
         let subtype = request.subtype.unescape();
-        if let Some(why) = ill_typed(&subtype, fields) {
-            return Answer::Refused(why, None);
-        }
         let done = |body: String| Answer::Done(Some(body));
         match request.kind {
             ControlKind::Initialize => return done(self.handshake(facts)),
@@ -141,6 +138,10 @@ impl Conduct for Claude {
             .map(|_| NO)
     }
 
+    fn ill_typed(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<&'static str> {
+        ill_typed(&request.subtype.unescape(), fields)
+    }
+
     fn ends_session(&self, request: &Request<'_>) -> bool {
         request.subtype.is("end_session")
     }
@@ -240,7 +241,7 @@ fn unsupported(subtype: &str) -> String {
 }
 
 /// Why a request is refused of which a member is of another type (2.1.332).
-fn ill_typed(subtype: &str, fields: Fields<'_>) -> Option<String> {
+fn ill_typed(subtype: &str, fields: Fields<'_>) -> Option<&'static str> {
     let given = |name: &str| member(fields, name).filter(|value| !value.is_null());
     let is = |value: Raw<'_>, shape: Shape| value.shape() == Some(shape);
     let strings = |value: Raw<'_>| is(value, Shape::Array) && value.elements().all(|one| is(one, Shape::String));
@@ -253,7 +254,7 @@ fn ill_typed(subtype: &str, fields: Fields<'_>) -> Option<String> {
         is(value, Shape::Object) && events.all(|(_, matchers)| is(matchers, Shape::Array) && matchers.elements().all(matcher))
     };
     let is_wrong = |name: &str, sound: &dyn Fn(Raw<'_>) -> bool| given(name).is_some_and(|value| !sound(value));
-    let why = match subtype {
+    Some(match subtype {
         "set_model" if is_wrong("model", &|model| is(model, Shape::String)) => "set_model: model must be a string",
         "initialize" if is_wrong("hooks", &hooks) => {
             "initialize: hooks must map hook events to arrays of matchers carrying hookCallbackIds arrays and string matchers"
@@ -269,8 +270,7 @@ fn ill_typed(subtype: &str, fields: Fields<'_>) -> Option<String> {
         }
         "stop_task" if !given("task_id").is_some_and(|id| is(id, Shape::String)) => "stop_task: task_id must be a string",
         _ => return None,
-    };
-    Some(why.to_owned())
+    })
 }
 
 /// The models on offer: the one that is set, under the name that stands for it.
