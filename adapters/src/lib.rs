@@ -58,7 +58,7 @@ pub mod session;
 mod answer;
 mod assemble;
 #[cfg(test)]
-#[path = "../tests/common/beside.rs"]
+#[path = "../tests/codecs/common/beside.rs"]
 mod beside;
 mod blocks;
 mod chat;

@@ -1,4 +1,4 @@
-#[path = "../../adapters/tests/common/beside.rs"]
+#[path = "../../adapters/tests/codecs/common/beside.rs"]
 mod beside;
 
 use std::fs;

@@ -3,9 +3,9 @@
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
 use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 
-#[path = "../../tests/common/chance.rs"]
+#[path = "../../tests/codecs/common/chance.rs"]
 mod chance;
-#[path = "../../tests/common/siblings.rs"]
+#[path = "../../tests/codecs/common/siblings.rs"]
 mod siblings;
 
 use chance::Chance;

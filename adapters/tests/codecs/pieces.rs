@@ -2,13 +2,11 @@
 
 #![allow(missing_docs, unreachable_pub)]
 
-mod common;
-
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Layout;
 use serde_json::Value;
 
-use common::{Wrongs, all_targets, convert, format, model_goldens, plain_goldens, quick, with_ledger};
+use crate::common::{Wrongs, all_targets, convert, format, model_goldens, plain_goldens, quick, with_ledger};
 
 /// A reply of Claude Code in pieces, without the whole blocks that follow them as a rule.
 const PIECES: [&str; 10] = [

@@ -3,9 +3,6 @@
 //! What a stream says is read a second time with a general JSON reader and compared; where a stream is cut into reads changes nothing; its
 //! end is what it is.
 
-#[path = "common/beside.rs"]
-mod beside;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -438,7 +435,7 @@ fn logs(folder: &Path, logs: &mut Vec<Log>) {
 
 fn recorded() -> Vec<Log> {
     let mut found = Vec::new();
-    if let Some(folder) = beside::shared("sse") {
+    if let Some(folder) = crate::common::beside::shared("sse") {
         logs(&folder, &mut found);
     }
     found

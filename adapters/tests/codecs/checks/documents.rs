@@ -3,10 +3,10 @@
 use agentglot_adapters::check::{Level, Rule};
 use agentglot_adapters::raw::codec::{Format, Layout};
 
-use crate::broken::broken;
+use super::broken::broken;
+use super::found;
+use super::lines::{Line, lines, read};
 use crate::common::{Log, format, goldens, parallel};
-use crate::found;
-use crate::lines::{Line, lines, read};
 
 fn documents() -> Vec<Log> {
     let sound = |log: &Log| !log.host && !log.hostile && found(log.format, &log.bytes).iter().all(|finding| finding.level < Level::Warning);

@@ -1,6 +1,6 @@
 //! What the tests of the laws share: the golden logs and the recordings, conversion in one call, chance with a seed.
 
-#![allow(dead_code, missing_docs, unreachable_pub)] // Each test file uses a part of it.
+#![allow(missing_docs, unreachable_pub)]
 
 pub mod beside;
 pub mod chance;

@@ -1,13 +1,10 @@
 //! Lines that are spelled like earlier ones are known by heart, and take a shorter way through the whole conversion. With a ledger
 //! every line takes the general way. Both give the same bytes, whatever stands in the log and in whatever order.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::mutate::{changed, damaged};
-use common::samples::samples;
-use common::ways::alike;
-use common::{Chance, Log, Wrongs, events, format, goldens, parallel, quick, recordings, rounds};
+use crate::common::mutate::{changed, damaged};
+use crate::common::samples::samples;
+use crate::common::ways::alike;
+use crate::common::{Chance, Log, Wrongs, events, format, goldens, parallel, quick, recordings, rounds};
 
 /// A log as lines without their ends.
 fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -218,7 +215,7 @@ fn joined(lines: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
 }
 
 fn all(logs: Vec<Log>, rounds: usize, seed: u64, law: &str) {
-    let rounds = common::rounds(rounds);
+    let rounds = crate::common::rounds(rounds);
     let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(seed);
     let logs: Vec<Log> = logs
         .into_iter()

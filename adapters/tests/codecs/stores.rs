@@ -1,14 +1,12 @@
 //! What programs keep of a session says the same as what they wrote on standard output.
 
-mod common;
-
 use agentglot_adapters::check::{Checker, Level};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::{Block, Call, Thread};
 use agentglot_adapters::{Format, Turn, turns};
 
-use common::{Log, convert, format, goldens};
+use crate::common::{Log, convert, format, goldens};
 
 /// The kept session and the log of the same run.
 fn pairs() -> Vec<(Log, Log)> {

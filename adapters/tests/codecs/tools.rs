@@ -1,11 +1,9 @@
 //! Calls in the target's own words: each fits the target's tool, and the ledger tells what became of each argument.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::tool_schema::{Member, Tools, Type, tools};
-use common::{Converted, Wrongs, convert, format, goldens, quick, recordings, with_ledger};
+use crate::common::tool_schema::{Member, Tools, Type, tools};
+use crate::common::{Converted, Wrongs, convert, format, goldens, quick, recordings, with_ledger};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -94,7 +92,7 @@ fn every_call_that_is_written_fits_the_targets_tool() {
         tool.map_or_else(Vec::new, |of| of.wrong(input, ""))
     };
     let mut wrongs = Wrongs::default();
-    for log in goldens().into_iter().chain(recordings()).filter(common::Log::is_plain) {
+    for log in goldens().into_iter().chain(recordings()).filter(crate::common::Log::is_plain) {
         let said = calls(&log.bytes);
         let own = SPEAKERS.iter().find(|(name, _)| *name == log.format.dialect.name());
         for (to, vocabulary) in SPEAKERS {

@@ -1,14 +1,12 @@
 //! The package is pure: bytes in, bytes out. Its dependencies do no input and output, its source touches no file, process,
 //! socket, clock or chance, and its folders point one way.
 
-mod source;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use source::{File, Word, files};
+use crate::source::{File, Word, files};
 
 /// What the package is built from, on any platform, without what only its tests need.
 fn dependencies(features: &str) -> BTreeSet<String> {

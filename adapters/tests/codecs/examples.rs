@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use agentglot_adapters::{Source, turns};
 
-#[path = "../examples/convert_folder.rs"]
+#[path = "../../examples/convert_folder.rs"]
 mod convert_folder;
-#[path = "../examples/count_tools.rs"]
+#[path = "../../examples/count_tools.rs"]
 mod count_tools;
-#[path = "../examples/extract_diffs.rs"]
+#[path = "../../examples/extract_diffs.rs"]
 mod extract_diffs;
-#[path = "../examples/follow.rs"]
+#[path = "../../examples/follow.rs"]
 mod follow;
-#[path = "../examples/write_session.rs"]
+#[path = "../../examples/write_session.rs"]
 mod write_session;
 
 fn folder(name: &str) -> PathBuf {

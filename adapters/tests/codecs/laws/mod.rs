@@ -3,9 +3,6 @@
 //!
 //! A failure names the law, the pair of formats and the log. `SHOW=20` shows more of each group.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod chunking;
 mod clock;
 mod ends;

@@ -1,16 +1,14 @@
 //! Parallel tool calls: in whatever order their pieces, their ends and their results come, no call gets another's arguments,
 //! and ids, names and order stay.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
 
 use agentglot_adapters::raw::codec::{Dialect, Format};
 
-use common::read::{Item, read};
-use common::{Wrongs, convert, format, parallel, short, streaming, verbatim};
+use crate::common::read::{Item, read};
+use crate::common::{Wrongs, convert, format, parallel, short, streaming, verbatim};
 
 /// A call's arguments in pieces, none of which is JSON on its own, and which share beginnings with those of other calls.
 fn parts(call: usize, count: usize) -> Vec<String> {
@@ -73,7 +71,7 @@ fn chunks(order: &[usize], calls: usize, steps: usize, results: &[usize]) -> Str
         let function = if std::mem::replace(&mut begun[call], true) {
             format!(
                 "\"function\":{{\"arguments\":{}}}",
-                common::json::quoted(&next[call].next().expect("a piece for each step"))
+                crate::common::json::quoted(&next[call].next().expect("a piece for each step"))
             )
         } else {
             format!(
@@ -124,7 +122,10 @@ fn blocks(order: &[usize], calls: usize, steps: usize, results: &[usize], snapsh
                 head(call, "{}")
             ));
         } else if let Some(piece) = next[call].next() {
-            let delta = format!("{{\"type\":\"input_json_delta\",\"partial_json\":{}}}", common::json::quoted(&piece));
+            let delta = format!(
+                "{{\"type\":\"input_json_delta\",\"partial_json\":{}}}",
+                crate::common::json::quoted(&piece)
+            );
             log += &stream(&format!("{{\"type\":\"content_block_delta\",\"index\":{call},\"delta\":{delta}}}"));
         } else {
             if snapshots {
@@ -162,7 +163,7 @@ fn check(group: &str, from: Format, to: Format, log: &str, calls: &[usize], resu
         return;
     }
     let items = read(to, &out);
-    let input = |call: usize| common::read::arguments(&parts(call, 1)[0]);
+    let input = |call: usize| crate::common::read::arguments(&parts(call, 1)[0]);
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut answered: Vec<(String, Option<String>)> = Vec::new();
     for item in items {

@@ -1,11 +1,9 @@
 //! The owned events say what the codec of `agentglot:events` says, in every golden; turns lose nothing of them.
 
-mod common;
-
+use crate::common::{Log, events, goldens};
 use agentglot_adapters::convert::{Converter, Options};
 use agentglot_adapters::events::{Block, InputKind};
 use agentglot_adapters::{Error, Event, Kind, Source, read, sessions, turns};
-use common::{Log, events, goldens};
 use serde_json::Value;
 
 /// The events of a log, and where it is damaged.

@@ -1,15 +1,12 @@
 //! Ten times as much of one thing takes about ten times as long: nothing is searched for among all that came before it, however
 //! many blocks, calls, subagents, threads or questions there are in one round.
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use crate::common::{Wrongs, convert, events, format, quick, streaming, targets, with_ledger};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
-use common::{Wrongs, convert, events, format, quick, streaming, targets, with_ledger};
 
 /// How many times as many.
 const MORE: usize = 10;

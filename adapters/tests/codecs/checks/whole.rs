@@ -8,8 +8,8 @@ use agentglot_adapters::check::{Finding, Level, Rule};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
 
+use super::found;
 use crate::common::{Log, beside, convert, events, format, goldens, manifest, model_goldens, parallel, quick, recordings};
-use crate::found;
 
 /// Logs that are no whole ones though their programs were not killed, and what they lack.
 const PARTS: [(&str, &[Rule]); 12] = [

@@ -1,14 +1,12 @@
 //! Gemini CLI's chat files say what its streams of the same runs say, as far as a stream says it.
 
-mod common;
-
 use agentglot_adapters::check::{Checker, Level};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::{Block, Call};
 use agentglot_adapters::{Turn, turns};
 
-use common::{Log, convert, format, goldens, manifest};
+use crate::common::{Log, convert, format, goldens, manifest};
 
 /// The chat file and the stream of the same run.
 fn pairs() -> Vec<(Log, Log)> {

@@ -4,17 +4,15 @@
 //! spellings that are read and not written (docs/qwen.md): such lines are listed with their reasons.
 //! And: no member that a dialect's page names is unknown to its decoder.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
 use agentglot_adapters::raw::event::{Block, Content, Event, Fields, Input, Kind, Sink};
 use agentglot_adapters::raw::json::Out;
 
-use common::beside::shared;
-use common::json::Json;
-use common::{Log, goldens, recordings};
+use crate::common::beside::shared;
+use crate::common::json::Json;
+use crate::common::{Log, goldens, recordings};
 
 /// Encodes at once what is decoded, and notes unknown members.
 struct Rebuild<'e> {
@@ -160,9 +158,9 @@ fn rebuild(log: &Log, count: &mut Count) {
 /// The first place where two texts part.
 fn parting(wanted: &str, found: &str) -> String {
     if found.is_empty() {
-        return format!("nothing was written for {}", common::short(wanted, 160));
+        return format!("nothing was written for {}", crate::common::short(wanted, 160));
     }
-    common::parting(wanted.as_bytes(), found.as_bytes())
+    crate::common::parting(wanted.as_bytes(), found.as_bytes())
 }
 
 /// The logs to judge: recorded ones if there are any, and the goldens in the dialect's own lines.
@@ -182,10 +180,10 @@ fn gives_back_the_recorded_lines() {
         let percent = 100.0 * count.rebuilt as f64 / count.lines as f64;
         println!("{format}: {} of {} lines rebuilt ({percent:.2} %)", count.rebuilt, count.lines);
         for line in &count.rest {
-            println!("    {}", common::short(line, 600));
+            println!("    {}", crate::common::short(line, 600));
         }
         if count.lines == 0 || percent < 98.0 {
-            let rest: Vec<String> = count.rest.iter().take(6).map(|l| common::short(l, 500)).collect();
+            let rest: Vec<String> = count.rest.iter().take(6).map(|l| crate::common::short(l, 500)).collect();
             failed.push(format!("{format}: {percent:.2} % of {} lines\n    {}", count.lines, rest.join("\n    ")));
         }
     }

@@ -1,9 +1,7 @@
 //! The golden logs: the manifest tells of each file, and what 24 of them become in every other dialect is kept.
 //!
-//! `BLESS=1 cargo test -p agentglot-adapters --test goldens` writes `golden/expected` anew; read the difference before it is
+//! `BLESS=1 cargo test -p agentglot-adapters --test codecs goldens` writes `golden/expected` anew; read the difference before it is
 //! committed.
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +10,7 @@ use std::path::{Path, PathBuf};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 
-use common::{Log, convert, golden_folder, goldens, manifest, walk, with_ledger};
+use crate::common::{Log, convert, golden_folder, goldens, manifest, walk, with_ledger};
 
 #[test]
 fn the_manifest_tells_of_each_file() {
@@ -95,7 +93,7 @@ fn difference(name: &str, kept: &str, now: &str) -> String {
         .context_radius(1)
         .header(&format!("{name} (kept)"), &format!("{name} (now)"))
         .to_string();
-    common::short(&text, 4000)
+    crate::common::short(&text, 4000)
 }
 
 #[test]

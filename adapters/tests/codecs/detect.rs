@@ -1,8 +1,5 @@
 //! The dialect of every golden log, and of every recording where they are at hand, is told rightly.
 
-#[path = "common/beside.rs"]
-mod beside;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +78,9 @@ fn goldens() {
 
 #[test]
 fn recordings() {
-    let Some(recordings) = beside::shared("recordings") else { return };
+    let Some(recordings) = crate::common::beside::shared("recordings") else {
+        return;
+    };
     let mut all = Vec::new();
     files(&recordings, &mut all);
     let mut wrong = Vec::new();

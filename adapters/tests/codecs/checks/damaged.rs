@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use agentglot_adapters::check::{Checker, Finding};
 use agentglot_adapters::raw::codec::Format;
 
+use super::found;
 use crate::common::{Chance, Log, goldens, parallel, rounds};
-use crate::found;
 
 /// Makes some bytes of a log others, and takes, doubles and moves pieces of it.
 fn damaged(log: &[u8], chance: &mut Chance) -> Vec<u8> {

@@ -1,13 +1,11 @@
 //! No shared module names a vendor, here and in the program (`agent/tests/vendors.rs` looks at the agent's own): what is to be known of
 //! one is asked of its descriptor. And no vendor's folder uses another's.
 
-mod source;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::source::{File, Word, files};
 use agentglot_adapters::raw::codec::Dialect;
-use source::{File, Word, files};
 
 /// What still names a vendor outside its folder: the beginning of the path below the repository, and why.
 const ALLOWED: &[(&str, &str)] = &[

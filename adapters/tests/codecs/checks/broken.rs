@@ -4,9 +4,9 @@ use agentglot_adapters::Dialect;
 use agentglot_adapters::check::{Level, Rule};
 use agentglot_adapters::raw::vendor::Ends;
 
+use super::found;
+use super::lines::{Line, Said, lines};
 use crate::common::{Log, events, goldens, parallel, quick};
-use crate::found;
-use crate::lines::{Line, Said, lines};
 
 /// A log that breaks a rule.
 pub struct Broken {
@@ -29,7 +29,7 @@ fn read(log: &Log, lines: &[String]) -> Vec<Line> {
         bytes: (lines.join("\n") + "\n").into_bytes(),
         ..log.clone()
     };
-    crate::lines::lines(&log)
+    super::lines::lines(&log)
 }
 
 /// What the line at `at` says in a log of these lines.

@@ -1,18 +1,15 @@
 //! Decoders learn how lines are spelled and read the next ones by comparing. That changes nothing of what they tell: each line is
 //! read by a decoder that learns and by one that does not, because somebody watches it, and both say the same.
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::common::mutate::changed;
+use crate::common::samples::samples;
+use crate::common::{Chance, Log, events, goldens, parallel, parting, quick, recordings, rounds};
 use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Dialect};
 use agentglot_adapters::raw::event::{Event, Input, Sink};
 use agentglot_adapters::raw::trace::Trace;
 use bumpalo::Bump;
-use common::mutate::changed;
-use common::samples::samples;
-use common::{Chance, Log, events, goldens, parallel, parting, quick, recordings, rounds};
 
 /// What a decoder says, as text.
 #[derive(Default)]

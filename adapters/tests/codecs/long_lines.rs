@@ -1,12 +1,9 @@
 //! A very long line of many small blocks is told in parts: nothing of it is lost or said twice, and where its parts stand is told as of
 //! the whole line.
 
-#[path = "common/mod.rs"]
-mod common;
-
+use crate::common::{Wrongs, format, streaming, with_ledger};
 use agentglot_adapters::convert::{Converter, LedgerEntry, Options, ToolNames};
 use agentglot_adapters::raw::event::Fate;
-use common::{Wrongs, format, streaming, with_ledger};
 
 /// So many blocks with a word of this length are more than a megabyte.
 const WORD: usize = 256;

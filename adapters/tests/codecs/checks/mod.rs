@@ -2,9 +2,6 @@
 
 #![allow(missing_docs, unreachable_pub)]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod broken;
 mod damaged;
 mod documents;

@@ -1,14 +1,11 @@
 //! No unbounded memory: what a conversion holds does not grow with the log.
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use agentglot_adapters::convert::{Converter, Options};
 
-use common::{Chance, Wrongs, format, plain_goldens, streaming, with_ledger};
+use crate::common::{Chance, Wrongs, format, plain_goldens, streaming, with_ledger};
 
 /// Counts what this thread holds.
 struct Counting;

@@ -1,10 +1,8 @@
 //! What a user of the target sees: lines of golden logs, converted, that were wrong once and are as the target writes them.
 
-mod common;
-
+use crate::common::json::Json;
+use crate::common::{convert, format, golden_folder, quick, with_ledger};
 use agentglot_adapters::convert::Options;
-use common::json::Json;
-use common::{convert, format, golden_folder, quick, with_ledger};
 
 /// A golden log in another format.
 fn golden(from: &str, to: &str, name: &str) -> Vec<Json> {

@@ -3,14 +3,12 @@
 //! `AGENTGLOT_VALIDATORS` names a folder with `bin/python3`, in which harbor, `atif`, `ag-ui-protocol` and `ag-ui-validate` are installed, and
 //! `node_modules` with `@ag-ui/core` and `@ag-ui/client`. Without it, or without the recordings beside the repository, nothing is asked.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agentglot_adapters::raw::codec::Format;
 
-use common::{beside, format, goldens, quick, recordings};
+use crate::common::{beside, format, goldens, quick, recordings};
 
 /// Writes what every log becomes in a format into a folder; nothing for those of which nothing comes.
 fn converted(to: Format, folder: &Path) -> Vec<PathBuf> {
