@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::persona::{self, Start};
+use crate::restrictions;
 use crate::tools::fetch::Policy;
 use crate::tools::shell::Settings;
 use crate::tools::web_search::Engine;
@@ -14,11 +15,36 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::{Flag, Launch, Means, PermissionMode};
 
-/// Whether the agent does what a flag of a dialect's program says. The others are taken and change nothing.
-pub fn heeds(dialect: Dialect, flag: &Flag) -> bool {
+/// What the agent makes of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heeded {
+    /// It does what the flag says.
+    Yes,
+    /// It does not begin: the flag keeps the agent from something, and this one cannot be kept from that.
+    Refused,
+    /// The flag is taken and changes nothing.
+    No,
+}
+
+/// What the agent makes of a flag of a dialect's program.
+pub fn heeds(dialect: Dialect, flag: &Flag) -> Heeded {
+    if restrictions::refuses(persona::of(dialect).restricts, flag.names) {
+        Heeded::Refused
+    } else if does_as_told(dialect, flag) {
+        Heeded::Yes
+    } else {
+        Heeded::No
+    }
+}
+
+fn does_as_told(dialect: Dialect, flag: &Flag) -> bool {
     use Means as M;
+    let persona = persona::of(dialect);
     match flag.means {
-        M::Rest => persona::of(dialect).flags.iter().any(|name| flag.names.contains(name)),
+        M::Rest => {
+            let mut known = persona.flags.iter().chain(persona.restricts.iter().map(|(name, _)| name));
+            known.any(|name| flag.names.contains(name))
+        }
         M::Private | M::Fallback | M::Thinking => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
         M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
@@ -135,7 +161,7 @@ mod tests {
     fn flags_that_are_heeded_are_flags() {
         for persona in persona::all() {
             let dialect = persona.dialect;
-            for name in persona.flags {
+            for name in persona.flags.iter().chain(persona.restricts.iter().map(|(name, _)| name)) {
                 let program = dialect.program().unwrap();
                 // `--no-x` is another way to write `--x`.
                 let plain = name.replace("--no-chat", "--chat");

@@ -20,6 +20,7 @@ pub mod model;
 pub mod permissions;
 pub mod persona;
 pub mod redact;
+pub mod restrictions;
 mod session;
 pub mod settings;
 pub mod store;
@@ -51,6 +52,7 @@ use crate::host::prompts::{HostPrompt, PromptQueue};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::permissions::{Policy, Source};
+use crate::restrictions::{Restriction, Restrictions};
 use crate::settings::CurrentSettings;
 use crate::settings::subagent::SubagentKind;
 use crate::tools::World;
@@ -167,6 +169,12 @@ impl Agent {
             error,
         })?;
         let wall = wall.within(parts.limits);
+        let persona = persona::of(parts.dialect);
+        let restrictions = Restrictions::of(persona.restricts, &parts.launch).map_err(Error::Usage)?;
+        restrictions.limit_tools(&mut parts.launch);
+        if restrictions.has(Restriction::WritingElsewhere) {
+            parts.commands.confine.get_or_insert_default();
+        }
         if let Some(confine) = &parts.commands.confine {
             confine.check().map_err(|error| Error::Usage(error.to_string()))?;
         }
@@ -174,10 +182,12 @@ impl Agent {
             name: "a folder for the session's own files".to_owned(),
             error,
         })?;
-        let persona = persona::of(parts.dialect);
         let trusts = |root: &Path| parts.heeds_host && (persona.trusts)(&parts.launch) || (parts.trusts)(root);
         let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
-        let mut settings = Settings::load(places);
+        let mut settings = Settings::load(places.without(&restrictions));
+        if restrictions.has(Restriction::Commands) {
+            settings.commands.clear();
+        }
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
             environment: Arc::new(tools::environment::environment(settings.env(), &parts.pass_env)),
@@ -219,6 +229,9 @@ impl Agent {
             home,
             settings.places().config.clone(),
         );
+        if restrictions.has(Restriction::Bypass) {
+            policy.never_bypass();
+        }
         problems.extend(settings.tell(&mut policy, &parts.launch));
         policy.set_read_rules(world.wall.read_rules().clone());
         let (memories, forgotten) = settings::memory::load(persona.memory, settings.places(), world.wall.read_rules());
@@ -247,7 +260,7 @@ impl Agent {
         if is_named(&["WebSearch", "web_search", "websearch"], &parts.launch, &settings) {
             own.extend(persona.search.map(|search| search(parts.engine.clone())));
         }
-        let mcp = mcp_servers(persona, &parts.launch, parts.servers, &servers, &world, &requests);
+        let mcp = mcp_servers((persona, &restrictions), &parts.launch, parts.servers, &servers, &world, &requests);
         let variable = |name: &str| std::env::var(name).ok();
         let host = Host {
             dialect: parts.dialect,
@@ -539,7 +552,7 @@ fn named_json(text: &str, what: &str, cwd: &Path) -> Result<serde_json::Value, E
 
 /// The MCP servers of the command line, and of files of settings unless the host wants none of those.
 fn mcp_servers(
-    persona: &Persona,
+    (persona, restrictions): (&Persona, &Restrictions),
     launch: &Launch,
     flagged: Vec<mcp::Server>,
     of_settings: &serde_json::Value,
@@ -552,6 +565,7 @@ fn mcp_servers(
         _ => Vec::new(),
     };
     mcp::config::join(&mut servers, flagged);
+    servers.retain(|server| restrictions.allows_server(&server.name));
     let root = world.wall.root().to_owned();
     let options = mcp::Options {
         naming: *persona.mcp,

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The parts, those that know nobody first.
-const PARTS: [&str; 23] = [
+const PARTS: [&str; 24] = [
     "clock",
     "ids",
     "flags",
+    "restrictions",
     "redact",
     "http",
     "telemetry",

@@ -24,6 +24,8 @@ mod agent_mcp_sse;
 mod agent_permissions;
 mod agent_qwen_code;
 #[cfg(target_os = "linux")]
+mod agent_restrictions;
+#[cfg(target_os = "linux")]
 mod agent_secrets;
 #[cfg(unix)]
 mod agent_sessions;

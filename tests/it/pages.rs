@@ -9,7 +9,7 @@ use agentglot::adapters::convert::{Converter, Options};
 use agentglot::adapters::raw::codec::{Dialect, Format};
 use agentglot::adapters::raw::launch::{Program, Shape};
 use agentglot::adapters::raw::tools::Tools;
-use agentglot::agent::about;
+use agentglot::agent::about::{self, Heeded};
 use agentglot::backend::control_support::{Behind, Control, reach};
 use serde_json::Value;
 
@@ -59,10 +59,10 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
         let program = dialect.program().expect("the dialects of programs have command lines");
         let mut table = String::from("| flag | value | sets | means | agent |\n|---|---|---|---|---|\n");
         for flag in program.flags {
-            let heeded = if program.has_stand_in() && about::heeds(dialect, flag) {
-                "yes"
-            } else {
-                ""
+            let heeded = match about::heeds(dialect, flag) {
+                Heeded::Yes if program.has_stand_in() => "yes",
+                Heeded::Refused => "refused",
+                _ => "",
             };
             let names: Vec<String> = flag.names.iter().map(|name| format!("`{name}`")).collect();
             let value = match flag.shape {

@@ -44,6 +44,8 @@ pub struct Policy {
     mode: PermissionMode,
     /// Launched with the flag that lets everything run.
     may_bypass: bool,
+    /// The host has ruled that out for good.
+    never_bypasses: bool,
     /// Somebody can be asked.
     asks: bool,
     grounds: Grounds,
@@ -93,6 +95,7 @@ impl Policy {
             guarded: vocabulary.guarded,
             mode,
             may_bypass: mode == PermissionMode::Bypass || flag,
+            never_bypasses: false,
             asks: launch.answerer != Answerer::Nobody,
             grounds: Grounds {
                 form: vocabulary.form,
@@ -217,6 +220,9 @@ impl Policy {
     /// Claude Code says then, and its `error_code`.
     pub fn set_mode(&mut self, name: &str) -> Result<PermissionMode, (String, &'static str)> {
         let mode = (self.form().mode_named)(name).map_err(|why| (why, "invalid_mode"))?;
+        if mode == PermissionMode::Bypass && self.never_bypasses {
+            return Err((format!("{name} not supported in restricted mode"), "bypass_not_launched"));
+        }
         if mode == PermissionMode::Bypass && !self.may_bypass && !self.form().may_bypass_later {
             return Err((
                 format!("Cannot set permission mode to {name} because the session was not launched with --dangerously-skip-permissions"),
@@ -226,6 +232,11 @@ impl Policy {
         tracing::info!(from = ?self.mode, to = ?mode, "permission mode");
         self.mode = mode;
         Ok(mode)
+    }
+
+    /// The mode in which everything runs is ruled out.
+    pub(crate) const fn never_bypass(&mut self) {
+        self.never_bypasses = true;
     }
 
     /// This mode holds now: whoever speaks to the host has seen to it that it may.

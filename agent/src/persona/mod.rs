@@ -43,6 +43,7 @@ use crate::Error;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
 use crate::permissions::{Family, Guarded, PermissionForm, Vocabulary};
+use crate::restrictions::Restricting;
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Root, SessionFiles, Shelf, own_root};
@@ -116,6 +117,8 @@ pub struct Persona {
     pub dialect: Dialect,
     /// Flags without a place in [`Launch`] that the agent heeds.
     pub flags: &'static [&'static str],
+    /// Flags that keep the agent from something.
+    pub restricts: &'static [Restricting],
     /// A session begins: its tools, and what they share. Fails when what the launch names cannot be had.
     pub begin: fn(Start<'_>) -> Result<Rc<dyn PersonaSession>, Error>,
     /// What fetches pages, where somebody has named it. `None` where there is none, or it is one of the session's tools anyway.

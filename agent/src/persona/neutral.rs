@@ -43,6 +43,7 @@ fn unknown(name: &str) -> Given {
 pub(super) static NEUTRAL: Persona = Persona {
     dialect: Dialect::Agentglot,
     flags: &[],
+    restricts: &[],
     begin: |start| Ok(Plain::begin(start, |_, _, _| Vec::new(), unknown)),
     fetch: None,
     search: None,

@@ -36,7 +36,7 @@ pub struct MemoryFiles {
 /// The files that count for a session: the user's, then those of the folders from the top of the project down to the working folder. The
 /// second part says what was skipped and why.
 pub fn load(files: Option<&MemoryFiles>, places: &Places, rules: &ReadRules) -> (Vec<Memory>, Vec<String>) {
-    let Some(MemoryFiles { names, local }) = files else {
+    let Some(MemoryFiles { names, local }) = files.filter(|_| places.add) else {
         return (Vec::new(), Vec::new());
     };
     let mut reader = Reader {

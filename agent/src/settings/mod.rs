@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::flags::every;
 use crate::permissions::{Behavior, Policy, Source};
+use crate::restrictions::{Restriction, Restrictions};
 use agentglot_adapters::raw::launch::Launch;
 
 pub(crate) use current::CurrentSettings;
@@ -76,6 +77,8 @@ pub struct Places {
     pub flag: Option<String>,
     /// The folders of plugins.
     pub plugins: Vec<PathBuf>,
+    /// Files may add to the agent: instructions, hooks, subagents, commands, styles, MCP servers.
+    pub add: bool,
 }
 
 impl Places {
@@ -121,7 +124,20 @@ impl Places {
                 .flat_map(|plugins| every(launch, plugins.flag))
                 .filter_map(|(_, path)| Some(root.join(path.as_ref()?)))
                 .collect(),
+            add: true,
         }
+    }
+
+    /// Leaves out what the host keeps the agent from.
+    pub(crate) fn without(mut self, restrictions: &Restrictions) -> Self {
+        if restrictions.has(Restriction::Settings) {
+            self.sources.clear();
+        }
+        if restrictions.has(Restriction::Plugins) {
+            self.plugins.clear();
+        }
+        self.add &= !restrictions.has(Restriction::Additions);
+        self
     }
 
     /// Where the file of a source is.
@@ -205,7 +221,9 @@ impl Settings {
                 Err(problem) => settings.problems.push(problem),
             }
         }
-        settings.folders();
+        if settings.places.add {
+            settings.folders();
+        }
         settings.plugins();
         settings
     }
@@ -276,7 +294,7 @@ impl Settings {
 
     /// The hooks of all files, each with where it is from. None, where a file turns them all off.
     pub fn hooks(&self) -> Vec<(Source, &Value)> {
-        if self.get(&["disableAllHooks"]).and_then(Value::as_bool) == Some(true) {
+        if !self.places.add || self.get(&["disableAllHooks"]).and_then(Value::as_bool) == Some(true) {
             return Vec::new();
         }
         self.layers
@@ -304,12 +322,12 @@ impl Settings {
     /// `.mcp.json`. `{"mcpServers": …}`.
     pub fn mcp_servers(&mut self) -> Value {
         let mut servers = Map::new();
-        for (_, value) in &self.layers {
-            if let Some(Value::Object(more)) = at(value, &["mcpServers"]) {
+        for (source, value) in &self.layers {
+            if let Some(Value::Object(more)) = at(value, &["mcpServers"]).filter(|_| self.places.add || *source == Source::Flag) {
                 servers.extend(more.clone());
             }
         }
-        let Some(file) = self.places.files.and_then(|files| files.servers) else {
+        let Some(file) = self.places.files.and_then(|files| files.servers).filter(|_| self.places.add) else {
             return serde_json::json!({ "mcpServers": servers });
         };
         let file = self.places.root.join(file);

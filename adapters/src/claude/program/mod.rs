@@ -208,6 +208,8 @@ fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgErr
         "Error: Invalid session ID. Must be a valid UUID."
     } else if given("--resume-drops-turn") && launch.resume_at.is_none() {
         "Error: --resume-drops-turn requires --resume-session-at"
+    } else if given("--restricted") && launch.permission == Some(PermissionMode::Bypass) {
+        "Error: bypassPermissions not supported in restricted mode"
     } else if protocol && !streams {
         "Error: --input-format=stream-json requires output-format=stream-json."
     } else if launch.replay_user_messages && !(protocol && streams) {

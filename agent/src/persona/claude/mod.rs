@@ -16,6 +16,7 @@ use agentglot_adapters::raw::event::DetailShape;
 use super::session::Plain;
 use super::{Persona, SubagentTool, shared};
 use crate::mcp::Naming;
+use crate::restrictions::{NO_WORKTREES, Restricting, Restriction};
 use crate::settings::memory::MemoryFiles;
 use crate::settings::{PluginFiles, SettingsFiles};
 use crate::store::{Ids, SessionFiles};
@@ -29,6 +30,17 @@ const FLAGS: &[&str] = &[
     "--plugin-dir",
     "--resume-drops-turn",
     "--session-mirror",
+];
+
+const RESTRICTS: &[Restricting] = &[
+    ("--bare", &[Restriction::Additions, Restriction::OtherTools(&["Bash", "Edit", "Read"])]),
+    ("--disable-slash-commands", &[Restriction::Commands]),
+    (
+        "--restricted",
+        &[Restriction::Settings, Restriction::Bypass, Restriction::Tools(&["Bash", "WebFetch"])],
+    ),
+    ("--safe-mode", &[Restriction::Additions, Restriction::Plugins, Restriction::Servers]),
+    ("--worktree", NO_WORKTREES),
 ];
 
 static SETTINGS: SettingsFiles = SettingsFiles {
@@ -95,6 +107,7 @@ fn unknown(name: &str) -> Given {
 pub static CLAUDE: Persona = Persona {
     dialect: Dialect::Claude,
     flags: FLAGS,
+    restricts: RESTRICTS,
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

@@ -10,6 +10,7 @@ use super::session::Plain;
 use super::{Persona, commands};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::{self, Naming};
+use crate::restrictions::NO_WORKTREES;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
 use crate::tools::Given;
@@ -59,6 +60,7 @@ pub static CODEX: Persona = Persona {
     dialect: Dialect::Codex,
     // The settings among them are in the launch already.
     flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check"],
+    restricts: &[("--worktree", NO_WORKTREES)],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: None,
     search: Some(tools::search),

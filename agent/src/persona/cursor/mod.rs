@@ -12,6 +12,7 @@ use super::{Persona, SubagentTool, commands, shared};
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp;
+use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
@@ -68,6 +69,7 @@ fn unknown(name: &str) -> Given {
 pub static CURSOR: Persona = Persona {
     dialect: Dialect::Cursor,
     flags: &["--trust"],
+    restricts: &[("--sandbox", &[Restriction::WritingElsewhere]), ("--worktree", NO_WORKTREES)],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

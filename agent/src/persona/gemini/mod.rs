@@ -11,6 +11,7 @@ use super::{Persona, SubagentTool, commands};
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::{self, Naming};
+use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
@@ -66,10 +67,19 @@ static NAMING: Naming = Naming {
     ..mcp::PLAIN
 };
 
+const NO_POLICIES: &[Restriction] = &[Restriction::Unable("it reads no such files; say in settings what may run")];
+
 /// The persona.
 pub static GEMINI: Persona = Persona {
     dialect: Dialect::Gemini,
     flags: &["--skip-trust"],
+    restricts: &[
+        ("--admin-policy", NO_POLICIES),
+        ("--allowed-mcp-server-names", &[Restriction::OtherServers]),
+        ("--policy", NO_POLICIES),
+        ("--sandbox", &[Restriction::WritingElsewhere]),
+        ("--worktree", NO_WORKTREES),
+    ],
     begin: |start| Ok(Plain::begin(start, tools::all, tools::unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

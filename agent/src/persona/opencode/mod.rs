@@ -68,6 +68,7 @@ static NAMING: Naming = Naming {
 pub static OPENCODE: Persona = Persona {
     dialect: Dialect::Opencode,
     flags: &["--thinking"],
+    restricts: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, tools::unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

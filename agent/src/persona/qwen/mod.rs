@@ -16,6 +16,7 @@ use super::shared::asking;
 use super::{Persona, SubagentTool};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::Naming;
+use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
@@ -110,6 +111,13 @@ pub static RFC: Persona = Persona {
 const QWEN: Persona = Persona {
     dialect: Dialect::QwenCode,
     flags: &["--chat-recording", "--no-chat-recording"],
+    restricts: &[
+        ("--allowed-mcp-server-names", &[Restriction::OtherServers]),
+        ("--bare", &[Restriction::Additions]),
+        ("--safe-mode", &[Restriction::Additions, Restriction::Servers]),
+        ("--sandbox", &[Restriction::WritingElsewhere]),
+        ("--worktree", NO_WORKTREES),
+    ],
     begin: |start| Ok(Plain::begin(start, tools::of_code, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

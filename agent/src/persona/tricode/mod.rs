@@ -42,6 +42,7 @@ static HOOKS: HookForm = HookForm {
 pub static TRICODE: Persona = Persona {
     dialect: Dialect::Tricode,
     flags: &["--bypass-work-directory-limit", "--debug", "--override-system-prompt"],
+    restricts: &[],
     begin: |start| {
         let mut wish = tools::Wish::of(start.launch, start.world)?;
         wish.commands = start.commands;
