@@ -31,7 +31,7 @@ use crate::backend::Backend;
 use crate::backend::choice::{Choice, no_backend};
 use crate::backend::model::{Client, ModelErrorKind};
 use crate::backend::replay::{Live, Pace};
-use crate::child::file::write_named;
+use crate::child::file::{open_named, write_named};
 use crate::child::{family, leftover};
 use crate::config::durations::{FOR_EVER, seconds};
 use crate::config::trust::Trust;
@@ -199,6 +199,14 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
     {
         return Ok(refusal::on_stderr(Reader::of(launch), &format!("{why}\n"), 1));
     }
+    let answer_file = answer_file(run, launch);
+    // Whoever waits for an answer in it is told before the model is asked that there will be none.
+    if let Some(file) = answer_file
+        && let Err(error) = open_named(Path::new(file))
+    {
+        let why = format!("Error: Failed to open last message file {file:?}: {error}\n");
+        return Ok(refusal::on_stderr(Reader::of(launch), &why, 1));
+    }
     let images = program_of(run).map_or(&[][..], |program| program.traits.images);
     for (_, file) in launch.rest.iter().filter(|(name, _)| images.contains(&name.as_str())) {
         let file = file.as_deref().unwrap_or_default();
@@ -348,7 +356,13 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             record.finish(code);
         }
         // The turn is what it was, with or without the file.
-        if let Err(failure) = keep_answer(run, launch, &cwd, &talk) {
+        if let Some((file, answer)) = answer_file.zip(talk.last_answer())
+            && let Err(error) = write_named(Path::new(file), answer.as_bytes(), PATIENCE_FOR_READERS)
+        {
+            let failure = Failure::Write {
+                name: file.to_owned(),
+                error,
+            };
             Console::plain().say(&failure.to_string());
         }
         Ok(code)
@@ -368,14 +382,10 @@ fn program_of(run: &Run) -> Option<&'static launch::Program> {
     run.dialect.program()
 }
 
-/// Writes the last message to the file that a flag names, where the program has such a flag. It is empty where there was no answer.
-fn keep_answer(run: &Run, launch: &Launch, cwd: &Path, talk: &Session) -> Result<(), Failure> {
+/// The file that a flag names for the last message, where the program has such a flag. A turn that fails leaves it as it is.
+fn answer_file<'l>(run: &Run, launch: &'l Launch) -> Option<&'l str> {
     let names = program_of(run).map_or(&[][..], |program| program.traits.answer_file);
-    let Some(file) = names.iter().rev().find_map(|name| given(launch, name)?.1.as_ref()) else {
-        return Ok(());
-    };
-    let written = write_named(&cwd.join(file), talk.last_answer().as_bytes(), PATIENCE_FOR_READERS);
-    written.map_err(|error| Failure::Write { name: file.clone(), error })
+    names.iter().rev().find_map(|name| given(launch, name)?.1.as_deref())
 }
 
 fn runtime() -> Result<Runtime, Failure> {

@@ -252,9 +252,9 @@ impl Session {
         self.fatal.as_ref().map(|(text, _)| text.as_str()).or(failure)
     }
 
-    /// What the last turn answered; nothing if it failed.
-    pub fn last_answer(&self) -> &str {
-        self.answer.as_deref().unwrap_or_default()
+    /// What the last turn answered, which may be nothing; of a turn that failed or has not ended there is no answer.
+    pub fn last_answer(&self) -> Option<&str> {
+        self.answer.as_deref()
     }
 
     /// The exit code of the program that the host thinks it talks to.

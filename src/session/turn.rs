@@ -87,9 +87,11 @@ impl Session {
             said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
         });
         let answer = outcome.structured.map(|answer| answer.as_str().to_owned());
-        let answer = answer.or_else(|| outcome.text.map(|text| text.unescape().into_owned()));
+        // An agent whose last reply was empty has said its last words before.
+        let text = outcome.text.filter(|text| !text.is_empty());
+        let answer = answer.or_else(|| text.map(|text| text.unescape().into_owned()));
         let answer = answer.or(self.spoken.as_mut().and_then(Spoken::take));
-        self.answer = answer.filter(|_| !outcome.is_error);
+        self.answer = (!outcome.is_error).then(|| answer.unwrap_or_default());
         if let Some(usage) = outcome.usage {
             let value = |count: Option<crate::adapters::raw::event::Count<'_>>| count.map_or(0, |count| count.value);
             self.host.facts.tokens = (value(usage.input), value(usage.output));

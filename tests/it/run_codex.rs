@@ -54,21 +54,104 @@ fn is_one_turn(end: &End) {
     assert!(matches!(types.last(), Some(&("turn.completed" | "turn.failed"))), "{end:#?}");
 }
 
+/// A run to which this is piped.
+fn piped(play: &Play, args: &[&str], said: &str) -> End {
+    let mut host = Host::new(play.command("codex", &[EXEC, args].concat()));
+    host.say_bytes(said.as_bytes()).close();
+    host.end()
+}
+
 fn output(play: &Play, args: &[&str]) -> Output {
     let mut command = play.command("codex", args);
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }
 
-/// A turn is what it was, whatever becomes of the file that its answer is kept in; a pipe that nobody reads is not waited for.
+/// A turn is what it was, whatever becomes of the file that its answer is kept in; a pipe that nobody reads is not waited for. A file that cannot be
+/// there is told before anybody is asked.
 #[test]
-fn a_file_for_the_answer_that_cannot_be_written_is_told_and_ends_nothing() {
-    for file in ["pipe", "nowhere/answer"] {
-        let play = Play::script(vec![Answer::text("All done.")]);
-        rustix::fs::mkfifoat(rustix::fs::CWD, play.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
+fn a_file_for_the_answer_that_cannot_be_written_is_told() {
+    let play = Play::script(vec![Answer::text("All done.")]);
+    rustix::fs::mkfifoat(rustix::fs::CWD, play.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    let end = play.one("codex", &[EXEC, &["-o", "pipe"]].concat(), "go");
+    assert_eq!(end.code(), 0, "{end:#?}");
+    assert!(end.stderr.contains("pipe: cannot be written"), "{end:#?}");
+    is_one_turn(&end);
+    for file in ["nowhere/answer", "."] {
+        let play = Play::new(|_, _| Answer::text("never asked"));
         let end = play.one("codex", &[EXEC, &["-o", file]].concat(), "go");
-        assert_eq!(end.code(), 0, "{end:#?}");
-        assert!(end.stderr.contains(&format!("{file}: cannot be written")), "{end:#?}");
-        is_one_turn(&end);
+        assert_eq!((end.code(), end.lines.len(), play.server.asked().len()), (1, 0, 0), "{end:#?}");
+        assert!(end.stderr.contains(&format!("Failed to open last message file {file:?}")), "{end:#?}");
+    }
+}
+
+/// The file lies where the program was started, and a turn that has no answer leaves what is in it.
+#[test]
+fn the_file_of_the_answer_is_the_host_s_and_only_an_answer_changes_it() {
+    let play = Play::script(vec![]);
+    std::fs::create_dir(play.path("sub")).unwrap();
+    std::fs::write(play.path("answer"), "an older answer, which is longer than this one").unwrap();
+    let first = Answer::steps(vec![
+        Step::Text("My last words.".into()),
+        Step::Call("c-1".into(), "shell_command".into(), shell("true").1.to_string()),
+    ]);
+    let play = play.served(crate::support::model::Server::script(vec![first, Answer::text("")]));
+    let end = play.one("codex", &[EXEC, &["-C", "sub", "-o", "answer"]].concat(), "go");
+    assert_eq!((end.code(), play.read("answer").as_str()), (0, "My last words."), "{end:#?}");
+    assert!(!play.path("sub/answer").exists());
+    let play = play.served(crate::support::model::Server::script(vec![Answer::error(400, "that was wrong")]));
+    let end = play.one("codex", &[EXEC, &["-o", "answer"]].concat(), "go");
+    assert_eq!((end.code(), play.read("answer").as_str()), (1, "My last words."), "{end:#?}");
+    // Who has said nothing has no line.
+    let play = Play::script(vec![Answer::text("")]);
+    let said = output(&play, &["exec", "--skip-git-repo-check", "go"]);
+    assert_eq!((said.status.code(), said.stdout.len()), (Some(0), 0), "{said:?}");
+}
+
+#[test]
+fn what_is_piped_in_stands_behind_the_prompt() {
+    for (args, said, wanted) in [
+        (&[][..], "piped\n", "piped"),
+        (&["-"], "piped\n", "piped"),
+        (&["asked"], "", "asked"),
+        (&["asked"], " \n", "asked"),
+        (&["asked"], "one\ntwo\n", "asked\n\n<stdin>\none\ntwo\n</stdin>"),
+        (&["asked"], "\u{feff}no end", "asked\n\n<stdin>\nno end\n</stdin>"),
+    ] {
+        let play = Play::new(|_, _| Answer::text("ok"));
+        let end = piped(&play, args, said);
+        assert_eq!(end.code(), 0, "{args:?}: {end:#?}");
+        let told = play.server.asked()[0].last();
+        assert!(told.contains(&json!(wanted).to_string()), "{args:?}: {told}");
+        // Who goes on with a thread says all on the command line.
+        let end = piped(&play, &["resume", "--last", "more"], said);
+        assert_eq!(end.code(), 0, "{args:?}: {end:#?}");
+        assert!(play.server.asked()[1].last().contains("\"more\""), "{args:?}: {end:#?}");
+    }
+    let play = Play::new(|_, _| Answer::text("never asked"));
+    let mut host = Host::new(play.command("codex", &[EXEC, &["asked"]].concat()));
+    host.say_bytes(b"no text: \xff").close();
+    let end = host.end();
+    assert_eq!((end.code(), end.lines.len(), play.server.asked().len()), (1, 0, 0));
+    assert!(end.stderr.contains("not valid UTF-8 (invalid byte at offset 9)"), "{end:#?}");
+}
+
+#[test]
+fn a_copy_of_a_thread_goes_on_and_one_that_is_not_kept_does_not() {
+    let play = Play::new(|asked, _| Answer::text(&format!("I know {} messages.", asked.body["messages"].as_array().unwrap().len())));
+    let id = |end: &End| end.lines[0]["thread_id"].as_str().unwrap().to_owned();
+    let text = |end: &End| items(end, "agent_message")[0]["text"].clone();
+    let first = piped(&play, &["one"], "");
+    let thread = id(&first);
+    let copy = piped(&play, &["fork", &thread, "two"], "");
+    assert_eq!(copy.code(), 0, "{copy:#?}");
+    assert_ne!(id(&copy), thread);
+    assert_ne!(text(&copy), text(&first));
+    let on = piped(&play, &["resume", &thread, "three"], "");
+    assert_eq!((id(&on), text(&on)), (thread, text(&copy)), "the thread has what its copy was asked");
+    let gone = piped(&play, &["--ephemeral", "one"], "");
+    for (args, code) in [(&["resume", &id(&gone), "two"][..], 1), (&["fork", &id(&gone), "two"], 1), (&["fork"], 2)] {
+        let end = piped(&play, args, "");
+        assert_eq!((end.code(), end.lines.len()), (code, 0), "{args:?}: {end:#?}");
     }
 }
 
@@ -230,18 +313,28 @@ fn it_begins_where_the_program_would() {
         (&["exec", "--json", "--skip-git-repo-check"], 1),
         (&["what is here?"], 1),
         (&["login"], 1),
+        (&["review", "--uncommitted"], 1),
+        (&["exec", "--json", "--skip-git-repo-check", "review"], 1),
+        (&["exec", "--json", "--skip-git-repo-check", "look", "review"], 2),
     ] {
         let said = output(&play, args);
         assert_eq!((said.status.code(), said.stdout.len()), (Some(code), 0), "{args:?}");
         assert!(!said.stderr.is_empty(), "{args:?}");
     }
+    for args in [&["exec", "help"][..], &["help"], &["exec", "--json", "help", "resume"]] {
+        let said = output(&play, args);
+        assert_eq!(said.status.code(), Some(0), "{args:?}");
+        assert!(String::from_utf8_lossy(&said.stdout).starts_with("Usage: codex"), "{args:?}");
+    }
+    assert_eq!(output(&play, &["-a", "never", "--search", "exec", "--json", "go"]).status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output(&play, &["--version"]).stdout), "codex-cli 0.169.0\n");
 }
 
 #[test]
 fn a_signal_ends_the_turn_and_what_it_runs() {
     let play = Play::script(vec![Answer::calls(&[shell("touch began; sleep 61; touch late")]), Answer::text("late")]);
-    let host = Host::new(play.command("codex", &[EXEC, &["go"]].concat()));
+    let mut host = Host::new(play.command("codex", &[EXEC, &["go"]].concat()));
+    host.close();
     let until = Instant::now() + Duration::from_secs(20);
     while !play.path("began").exists() {
         assert!(Instant::now() < until, "the command does not begin");

@@ -439,7 +439,8 @@ fn behind_codex_exec_it_is_codex_exec() {
     within(60, async {
         let log = format!("{}/golden/codex/resume_1.out.jsonl", env!("CARGO_MANIFEST_DIR"));
         let stage = stage_of(&["read all", &format!("file 0 {log}")]);
-        let host = stage.host("codex", "codex", &[], &["exec", "--json", "--skip-git-repo-check", "go"]);
+        let mut host = stage.host("codex", "codex", &[], &["exec", "--json", "--skip-git-repo-check", "go"]);
+        host.close();
         let end = host.end();
         let recorded = std::fs::read_to_string(log).unwrap();
         let recorded: Vec<Value> = recorded.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -2,12 +2,14 @@
 //! asked for permission.
 
 pub(super) mod config;
+pub(super) mod servers;
+mod text;
 
 use super::app_server;
 use crate::codec::{Dialect, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
-use crate::launch::{ArgError, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Sub, SubCommand, Traits, flags};
+use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Sub, SubCommand, Traits, flags};
 
 /// What it is called in its lines and by `--version`.
 pub(super) const VERSION: &str = "0.169.0";
@@ -51,6 +53,8 @@ pub(crate) static PROGRAM: Program = Program {
         )),
         answer_file: &["-o", "--output-last-message"],
         images: &["-i", "--image"],
+        piped: Piped::Tagged("stdin"),
+        decodes: text::decode,
         server: |launch| (launch.format.mode == app_server::MODE).then_some(|setup| Box::new(app_server::server::Threads::new(setup))),
         client: Some(app_server::client::client),
         ..Traits::NONE
@@ -70,6 +74,9 @@ const FLAGS: &[Flag] = &flags! {
     "--yolo": Switch => PermissionIs(PermissionMode::Bypass), "--dangerously-bypass-approvals-and-sandbox", read_only;
     "--full-auto": Switch => PermissionIs(PermissionMode::AcceptEdits), "--sandbox workspace-write (older versions)", read_only;
     "--approve-for-me": Switch => PermissionIs(PermissionMode::AcceptEdits), "--sandbox workspace-write, and a model reviews what needs more", read_only;
+    "-a", "--ask-for-approval": OneOf("<APPROVAL_POLICY>", &["untrusted", "on-request", "never", "on-failure"], &[]) => Rest, "when to ask; nobody is asked here";
+    "--search": Switch => Rest, "the model may search the web";
+    "--no-alt-screen": Switch => Rest, "where people read";
     "--add-dir": Value("<DIR>") => AddDir, "one more directory that may be written";
     "-i", "--image": List("<FILE>...") => Rest, "an image that goes with the prompt";
     "--output-schema": Value("<FILE>") => Schema, "the file of a JSON schema of the answer";
@@ -117,6 +124,11 @@ const COMMANDS: &[SubCommand] = &[
         about: "behind exec: the agent in the session of this id",
     },
     SubCommand {
+        names: &["fork"],
+        is: Sub::Fork,
+        about: "behind exec: the agent in a copy of the session of this id",
+    },
+    SubCommand {
         names: &["app-server"],
         is: Sub::Server(app_server::MODE),
         about: "the agent for editors: many threads, by JSON-RPC on stdin and stdout",
@@ -125,7 +137,8 @@ const COMMANDS: &[SubCommand] = &[
     SubCommand::other(&["mcp"], "MCP servers"),
     SubCommand::other(&["login"], "sign in"),
     SubCommand::other(&["logout"], "sign out"),
-    SubCommand::other(&["review"], "look through changes"),
+    SubCommand::beside(&["review"], |words| Ok(Errand::Other(words.to_vec())), "look through changes"),
+    SubCommand::beside(&["help"], |_| Ok(Errand::Help), "what --help says"),
     SubCommand::other(&["apply", "a"], "apply the latest diff"),
     SubCommand::other(&["sandbox"], "run a command in a sandbox"),
     SubCommand::other(&["completion"], "completions for a shell"),

@@ -101,7 +101,8 @@ impl Encoder {
                 let answer = structured(outcome)
                     .or(last)
                     .or_else(|| outcome.text.map(|text| text.as_escaped().to_owned()));
-                if let Some(answer) = answer.filter(|_| !outcome.is_error) {
+                // Where nothing was said there is no line, not even an empty one.
+                if let Some(answer) = answer.filter(|answer| !outcome.is_error && !answer.is_empty()) {
                     out.lit(&Str::trusted(&answer).unescape());
                     out.lit("\n");
                 }
@@ -153,6 +154,10 @@ impl Encoder {
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
         self.begin(event, out);
+        // Why there is no reply is said by the turn's outcome, and is nothing that the agent says.
+        if self.style.agent && reply.error.is_some() {
+            return;
+        }
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } => self.said(MESSAGE, *text, out),

@@ -2,7 +2,7 @@
 
 use super::flag::{Grammar, Means, Shape};
 use super::program::Program;
-use super::scan::{Given, Outcome, Scanned, Unknown, check_choices, check_numbers, scan, unknown_error, yargs_error};
+use super::scan::{Given, Outcome, Scanned, Unknown, check_choices, check_numbers, no_operand, scan, unknown_error, yargs_error};
 use super::{Answerer, ArgError, Command, Errand, InputFormat, Launch, PermissionMode, Resume, Text, mode_of};
 use crate::codec::{Format, Mode};
 
@@ -31,6 +31,7 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
         unknown,
         latest,
         resumes,
+        forks,
         server,
     } = scanned;
     let mut launch = Launch::new(Format {
@@ -54,6 +55,10 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
     if resumes && launch.resume == Resume::New && !operands.is_empty() {
         launch.resume = Resume::Session(operands.remove(0));
     }
+    if forks && launch.resume == Resume::New {
+        return Err(no_operand("SESSION_ID"));
+    }
+    launch.fork |= forks;
     let words = take_values(&mut launch, operands, unknown);
     operands_to_prompt(program, &mut launch, words)?;
     (program.check)(&mut launch, &|name| given.iter().any(|given| given.flag.names.contains(&name)))?;

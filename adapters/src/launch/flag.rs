@@ -201,6 +201,12 @@ impl SubCommand {
         Self { names, is, about }
     }
 
+    /// One that is answered at once, behind the word for the agent too.
+    pub const fn beside(names: &'static [&'static str], read: fn(&[String]) -> Result<Errand, ArgError>, about: &'static str) -> Self {
+        let is = Sub::Beside(read);
+        Self { names, is, about }
+    }
+
     /// One of which nothing is known but its name.
     pub const fn other(names: &'static [&'static str], about: &'static str) -> Self {
         Self::errand(names, |words| Ok(Errand::Other(words.to_vec())), about)
@@ -218,8 +224,12 @@ pub enum Sub {
     Latest,
     /// Behind the word for the agent: in the session whose id is the next word, if a flag does not say which.
     Resume,
+    /// The same in a copy of that session.
+    Fork,
     /// Answered at once, from the words after the command.
     Errand(fn(&[String]) -> Result<Errand, ArgError>),
+    /// The same, as the first word behind the word for the agent too.
+    Beside(fn(&[String]) -> Result<Errand, ArgError>),
 }
 
 impl Flag {

@@ -132,6 +132,8 @@ pub struct Traits {
     pub numbers_sessions: bool,
     /// What becomes of standard input where the command line has a prompt.
     pub piped: Piped,
+    /// The text that it says, or why that cannot be had.
+    pub decodes: fn(&[u8]) -> Result<String, String>,
     /// The word that means its own lines where the flag for the format has another one than we have.
     pub lines: Option<&'static str>,
     /// Its models are called `PROVIDER/MODEL`.
@@ -173,6 +175,7 @@ impl Traits {
         latest: None,
         numbers_sessions: false,
         piped: Piped::Unread,
+        decodes: |said| Ok(String::from_utf8_lossy(said).into_owned()),
         lines: None,
         names_providers: false,
         thoughts: None,
@@ -190,6 +193,8 @@ pub enum Piped {
     Before(u64),
     /// What it says stands behind the prompt, on a line of its own.
     Behind,
+    /// What it says stands behind the prompt and an empty line, on lines of its own between tags of this name; blanks alone say nothing.
+    Tagged(&'static str),
 }
 
 /// How a program is told the way to an MCP server at an address.

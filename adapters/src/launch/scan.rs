@@ -24,6 +24,7 @@ pub(super) struct Scanned {
     pub(super) latest: bool,
     /// The command that goes on with a session was named: the first operand is its id.
     pub(super) resumes: bool,
+    pub(super) forks: bool,
     /// It is the agent for a host of many sessions, in this mode.
     pub(super) server: Option<Mode>,
 }
@@ -136,7 +137,7 @@ impl Scan<'_> {
                     self.out.latest = true;
                     return Ok(None);
                 }
-                Some(Sub::Errand(read)) => {
+                Some(Sub::Errand(read) | Sub::Beside(read)) => {
                     let words = &self.args[self.at..];
                     // A command of Commander's has a help of its own; a stand-in has one help.
                     if words.iter().any(|word| word == "--help" || word == "-h") {
@@ -146,7 +147,7 @@ impl Scan<'_> {
                     named.extend_from_slice(words);
                     return read(&named).map(Some);
                 }
-                Some(Sub::Resume | Sub::Server(_)) | None => {}
+                Some(Sub::Resume | Sub::Fork | Sub::Server(_)) | None => {}
             }
         }
         if self.adjacent
@@ -179,6 +180,11 @@ fn no_terminal(program: &Program) -> String {
         "'{}' is for people at a terminal, which a stand-in is not; say '{} {word}'",
         program.name, program.name
     )
+}
+
+/// A word is missing.
+pub(super) fn no_operand(name: &str) -> ArgError {
+    clap::no_operand(name)
 }
 
 /// What argparse says to a wrong command line.

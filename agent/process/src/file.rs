@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// Opens a regular file to read it. Links are followed.
 ///
@@ -51,6 +52,24 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// As for [`read_text`], except that any kind of file will do.
 pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     text(up_to(File::open(path)?, most)?)
+}
+
+/// Makes sure that [`write_named`] can write this file later, which is made if it is not there and keeps what is in it. A pipe may get its reader later.
+///
+/// # Errors
+/// The system's.
+pub fn open_named(path: &Path) -> io::Result<()> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    match opened {
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(()),
+        opened => opened.map(drop),
+    }
 }
 
 /// Writes what the user wants in a file that they named themselves, which may be a pipe: whoever should read it has so long.
@@ -124,6 +143,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         let patience = Duration::from_millis(50);
         assert!(write_named(&pipe, b"words", patience).is_err());
+        open_named(&pipe).unwrap();
         let reader = OpenOptions::new()
             .read(true)
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -135,6 +155,10 @@ mod tests {
         drop(reader);
         let file = room.path().join("file");
         std::fs::write(&file, "something longer").unwrap();
+        open_named(&file).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"something longer");
+        open_named(&room.path().join("new")).unwrap();
+        assert!(room.path().join("new").exists() && open_named(room.path()).is_err());
         write_named(&file, b"words", patience).unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"words");
     }

@@ -42,7 +42,7 @@ impl Ask {
     /// What a command line asks for.
     pub fn of(launch: &Launch) -> Self {
         let given = |flag| crate::flags::given(launch, flag);
-        let off = given("--no-session-persistence").is_some()
+        let off = ["--no-session-persistence", "--ephemeral"].iter().any(|flag| given(flag).is_some())
             || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
             || given("--no-chat-recording").is_some();
         Self {

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::time::Duration;
 
-use agentglot_adapters::raw::launch::{Launch, Piped};
+use agentglot_adapters::raw::launch::{Launch, Piped, Resume, Traits};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -22,7 +22,12 @@ pub(super) enum Prompt {
 /// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
 pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, stop: &mut impl AsyncFnMut() -> i32) -> Result<Prompt, String> {
     let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
-    let piped = launch.format.dialect.program().map_or(Piped::Unread, |program| program.traits.piped);
+    let traits = launch.format.dialect.program().map_or(Traits::NONE, |program| program.traits);
+    // Who goes on with a session says all on the command line.
+    let piped = match traits.piped {
+        Piped::Tagged(_) if launch.resume != Resume::New => Piped::Unread,
+        piped => piped,
+    };
     let typed = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty());
     if typed.is_some_and(|prompt| prompt.len() > most) {
         return Err(too_long("on the command line"));
@@ -59,7 +64,7 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
             piece = timeout(first.unwrap_or(patience), coming.recv()) => piece,
         };
         match piece {
-            Err(_) if first.is_some() => break,
+            Err(_) if first.is_some() || matches!(piped, Piped::Tagged(_)) && typed.is_some() && bytes.is_empty() => break,
             Ok(Some(piece)) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
             Ok(None) => break,
@@ -73,12 +78,17 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
             }
         }
     }
-    let said = String::from_utf8_lossy(&bytes);
-    let text = match typed {
-        Some(typed) if said.is_empty() => typed.clone(),
-        Some(typed) if piped == Piped::Behind => format!("{typed}\n{said}"),
-        Some(typed) => format!("{said}\n\n{typed}"),
-        None => said.trim().to_owned(),
+    let said = (traits.decodes)(&bytes)?;
+    let text = match (typed, piped) {
+        (Some(typed), _) if said.is_empty() => typed.clone(),
+        (Some(typed), Piped::Tagged(_)) if said.trim().is_empty() => typed.clone(),
+        (Some(typed), Piped::Tagged(name)) => {
+            let end = if said.ends_with('\n') { "" } else { "\n" };
+            format!("{typed}\n\n<{name}>\n{said}{end}</{name}>")
+        }
+        (Some(typed), Piped::Behind) => format!("{typed}\n{said}"),
+        (Some(typed), _) => format!("{said}\n\n{typed}"),
+        (None, _) => said.trim().to_owned(),
     };
     Ok(if text.is_empty() { Prompt::None } else { Prompt::Whole(text) })
 }

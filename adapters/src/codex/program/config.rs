@@ -3,6 +3,7 @@
 use toml::{Table, Value};
 
 use crate::conduct::quoted;
+use crate::json::Raw;
 use crate::launch::{ArgError, Launch, PermissionMode, Text};
 
 /// Reads them, in their order; a later one counts. What a flag says counts more.
@@ -17,16 +18,29 @@ pub(super) fn apply(launch: &mut Launch) -> Result<(), ArgError> {
     if launch.system.replace.is_none() {
         launch.system.replace = text("model_instructions_file").map(Text::File);
     }
-    if launch.permission.is_none() {
-        launch.permission = text("sandbox_mode").and_then(|mode| PermissionMode::from_name(launch.format.dialect, &mode));
+    // What may be written is not guessed.
+    if let Some(mode) = all.get("sandbox_mode") {
+        let named = mode.as_str().and_then(|mode| PermissionMode::from_name(launch.format.dialect, mode));
+        let named = named.ok_or_else(|| {
+            let said = mode.as_str().unwrap_or_else(|| mode.type_str());
+            let why = format!("unknown variant `{said}`, expected one of `read-only`, `workspace-write`, `danger-full-access`");
+            wrong("sandbox_mode", &why)
+        })?;
+        launch.permission.get_or_insert(named);
     }
-    if let Some(servers @ Value::Table(_)) = all.get("mcp_servers") {
-        let mut json = String::from("{\"mcpServers\":");
+    if let Some(servers) = all.get("mcp_servers") {
+        if !servers.is_table() {
+            return Err(wrong("mcp_servers", &format!("{} is no table", servers.type_str())));
+        }
+        let mut json = String::new();
         write(servers, &mut json);
-        json.push('}');
-        launch.mcp_config.push(json);
+        launch.mcp_config.push(super::servers::common(Raw::trusted(&json)));
     }
     Ok(())
+}
+
+fn wrong(name: &str, why: &str) -> ArgError {
+    ArgError::line(format!("Error loading config.toml: {why}\nin `{name}`"), 1)
 }
 
 /// The text that a setting of this name has.

@@ -103,6 +103,13 @@ fn settings_say_what_flags_say_and_flags_count_more() {
     ])
     .unwrap();
     assert_eq!((read.model.as_deref(), read.permission), (Some("m"), Some(PermissionMode::DontAsk)));
+    for wrong in ["sandbox_mode=nope", "sandbox_mode=3", "mcp_servers=3"] {
+        let error = launch(&["exec", "-c", wrong, "x"]).unwrap_err();
+        assert!(
+            error.exit_code == 1 && error.text.starts_with("Error loading config.toml: "),
+            "{wrong}: {error:?}"
+        );
+    }
     // Rubbish is a text.
     assert_eq!(launch(&["exec", "-c", "model=[[", "x"]).unwrap().model.as_deref(), Some("[["));
 }

@@ -35,11 +35,13 @@ impl Scan<'_> {
                         self.out.server = Some(mode);
                         None
                     }
-                    Some(Sub::Resume) if is_agent && !self.out.resumes && self.out.operands.is_empty() => {
+                    Some(is @ (Sub::Resume | Sub::Fork)) if is_agent && !self.out.resumes && self.out.operands.is_empty() => {
                         self.out.resumes = true;
+                        self.out.forks = matches!(is, Sub::Fork);
                         None
                     }
                     Some(Sub::Errand(_)) if !is_agent => self.operand(word)?,
+                    Some(Sub::Beside(_)) if !self.out.resumes && self.out.server.is_none() && self.out.operands.is_empty() => self.operand(word)?,
                     _ => self.clap_operand(word, is_agent)?,
                 }
             };
@@ -81,6 +83,11 @@ pub(super) fn surplus(program: &Program, word: &str) -> ArgError {
 /// A flag without its value.
 pub(super) fn missing(flag: &Flag) -> ArgError {
     complaint(&format!("a value is required for '{}' but none was supplied", declared(flag)))
+}
+
+/// A word that a small command needs and did not get.
+pub(super) fn no_operand(name: &str) -> ArgError {
+    complaint(&format!("the following required arguments were not provided:\n  <{name}>"))
 }
 
 /// A value that the flag does not take.

@@ -59,7 +59,7 @@ fn unknown(name: &str) -> Given {
 pub static CODEX: Persona = Persona {
     dialect: Dialect::Codex,
     // The settings among them are in the launch already.
-    flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check"],
+    flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check", "--ephemeral"],
     restricts: &[("--worktree", NO_WORKTREES)],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: None,
