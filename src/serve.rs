@@ -243,6 +243,7 @@ impl Server<'_> {
 
     /// Does what is to be done, and what follows from that.
     fn do_all(&mut self, mut actions: Actions, stdout: &mut live::Output) {
+        self.protocol.spare(&mut actions.out);
         stdout.queue().append(&mut actions.out);
         for note in actions.notes {
             tracing::warn!("{}", visible(&note));

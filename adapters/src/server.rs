@@ -44,6 +44,9 @@ pub trait SessionServer: std::fmt::Debug {
     /// Every session ends now, for this reason: what has no answer gets one.
     fn stop(&mut self, why: &str, actions: &mut Actions);
 
+    /// Takes out of whole lines for the host those that it has said it does not want.
+    fn spare(&self, _out: &mut Vec<u8>) {}
+
     /// What is waited for in a session.
     fn waits(&self, session: &str) -> Option<Wait>;
 }

@@ -211,7 +211,11 @@ fn what_may_run_is_decided_by_the_host_or_by_the_policy() {
     for (decision, runs, status) in [("accept", true, "completed"), ("decline", false, "declined")] {
         let turn = client.turn(&thread, &format!("RUN touch {decision}"));
         let question = client.question("commandExecution");
-        assert_eq!(question["params"]["command"], format!("touch {decision}"));
+        assert_eq!(question["params"]["command"], format!("/bin/bash -lc 'touch {decision}'"));
+        assert_eq!(
+            question["params"]["cwd"].as_str().unwrap().trim_end_matches('/'),
+            play.at("").trim_end_matches('/')
+        );
         assert_eq!(
             (&question["params"]["turnId"], &question["params"]["threadId"]),
             (&json!(turn), &json!(thread))
@@ -224,6 +228,16 @@ fn what_may_run_is_decided_by_the_host_or_by_the_policy() {
         let call = client.items(&turn)[1].clone();
         assert_eq!((&call["type"], &call["status"]), (&json!("commandExecution"), &json!(status)), "{call}");
     }
+    // The very command that was accepted for the session is not asked about again, though the agent proposes no rule for such a one.
+    for asks in [true, false] {
+        let turn = client.turn(&thread, "RUN echo x >> kept; touch y");
+        if asks {
+            let question = client.question("commandExecution");
+            client.decide(&question, json!("acceptForSession"));
+        }
+        assert_eq!(client.completed(&turn)["status"], "completed");
+    }
+    assert_eq!(play.read("kept"), "x\nx\n");
     let turn = client.turn(&thread, "RUN touch cancel");
     let question = client.question("commandExecution");
     client.decide(&question, json!("cancel"));
@@ -271,6 +285,69 @@ fn files_change_when_the_host_accepts_it_and_the_diff_is_told() {
     assert_eq!(change["id"], question["params"]["itemId"]);
     let diff = change["changes"][0]["diff"].as_str().unwrap();
     assert!(diff.contains("-one") && diff.contains("+two"), "{change}");
+    assert_eq!(client.leave(&play), 0);
+}
+
+/// What a host does not want to hear it does not; why a turn has failed is nothing that the agent says, also where the thread goes on.
+#[test]
+fn an_end_says_the_answer_or_the_failure() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("WRITE") => Answer::calls(&[("Write", json!({"file_path": "new.txt", "content": "new"}))]),
+        last if last.contains("WRONG") => Answer::error(400, "that was wrong"),
+        _ => Answer::text("All done."),
+    });
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at(""), "approvalPolicy": "on-request"}));
+    let end = client.run(&thread, "go");
+    let message = client.items(end["id"].as_str().unwrap())[1].clone();
+    assert_eq!((&end["items"], &end["itemsView"]), (&json!([message]), &json!("summary")), "{end}");
+    let end = client.run(&thread, "WRONG");
+    let why = end["error"]["message"].as_str().unwrap();
+    assert!(end["status"] == "failed" && why.contains("that was wrong"), "{end}");
+    assert_eq!(
+        (&end["items"], client.kinds(end["id"].as_str().unwrap())),
+        (&json!([]), vec!["userMessage".to_owned()])
+    );
+    let turn = client.turn(&thread, "WRITE");
+    let question = client.question("fileChange");
+    client.decide(&question, json!("decline"));
+    client.completed(&turn);
+    let change = client.items(&turn).into_iter().find(|item| item["type"] == "fileChange").unwrap();
+    assert_eq!(change["status"], "declined", "{change}");
+    assert_eq!(client.leave(&play), 0);
+
+    let mut host = play.host("codex", &["app-server"]);
+    let able = json!({"optOutNotificationMethods": ["item/agentMessage/delta", "turn/started"]});
+    let who = json!({"clientInfo": {"name": "quiet", "version": "1"}, "capabilities": able});
+    host.say(&json!({"id": 0, "method": "initialize", "params": who}).to_string());
+    let mut client = Client { host, ids: 0 };
+    let read = client.ask("thread/resume", json!({"threadId": thread}));
+    let failed = &read["thread"]["turns"][1];
+    assert_eq!(
+        (&failed["status"], failed["items"].as_array().unwrap().len()),
+        (&json!("failed"), 1),
+        "{failed}"
+    );
+    assert!(failed["error"]["message"].as_str().unwrap().contains("that was wrong"), "{failed}");
+    client.run(&thread, "go");
+    let methods: Vec<&Value> = client.host.seen.iter().map(|message| &message["method"]).collect();
+    assert!(methods.contains(&&json!("item/started")), "{methods:?}");
+    assert!(
+        !methods.contains(&&json!("turn/started")) && !methods.contains(&&json!("item/agentMessage/delta")),
+        "{methods:?}"
+    );
+    assert_eq!(client.leave(&play), 0);
+}
+
+/// An answer that breaks off at the limit of tokens is none, as behind `exec`.
+#[test]
+fn an_answer_that_is_cut_off_is_a_failure() {
+    let play = Play::new(|_, _| Answer::steps(vec![Step::Text("I think".into()), Step::Stop("length")]));
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    let end = client.run(&thread, "go");
+    assert_eq!(end["status"], "failed", "{end}");
+    assert!(end["error"]["message"].as_str().unwrap().contains("max_output_tokens"), "{end}");
     assert_eq!(client.leave(&play), 0);
 }
 
@@ -356,6 +433,21 @@ fn threads_go_on_are_copied_listed_and_read() {
     assert_ne!(copied, thread);
     let turn = client.run(&copied, "and in the copy?");
     assert_ne!(known(&client, &turn), after);
+    // A copy ends where it is told to.
+    for (cut, turns) in [("lastTurnId", 1), ("beforeTurnId", 0)] {
+        let mut params = json!({"threadId": thread});
+        params[cut] = first.clone();
+        let short = client.ask("thread/fork", params)["thread"].clone();
+        assert_eq!(short["turns"].as_array().unwrap().len(), turns, "{cut}: {short}");
+        let turn = client.run(short["id"].as_str().unwrap(), "and in this one?");
+        assert_eq!(known(&client, &turn), format!("I know {} messages.", 2 + 2 * turns), "{cut}");
+    }
+    let nowhere = client.refusal("thread/fork", json!({"threadId": thread, "lastTurnId": "nope"}));
+    assert_eq!(nowhere, "turn not found: nope");
+    let order = |client: &mut Client, direction: &str| client.ask("thread/list", json!({"sortDirection": direction}))["data"].clone();
+    let (mut newest, oldest) = (order(&mut client, "desc"), order(&mut client, "asc"));
+    newest.as_array_mut().unwrap().reverse();
+    assert_eq!(newest, oldest);
     assert_eq!(client.ask("thread/unsubscribe", json!({"threadId": thread}))["status"], "unsubscribed");
     assert!(
         client

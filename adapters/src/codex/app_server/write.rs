@@ -30,6 +30,8 @@ pub(super) struct Turn {
     pub(super) calls: Waiting<(String, String)>,
     /// The last text, as the body of a JSON string.
     last: Option<String>,
+    /// The id of its item.
+    last_id: String,
     /// Its rounds have said what they used.
     counted: bool,
 }
@@ -185,7 +187,17 @@ impl Encoder {
     fn turn_object(&self, event: &Event<'_>, status: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {
         out.lit(",\"turn\":{\"id\":\"");
         out.lit(&self.turn.id);
-        out.lit("\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\"");
+        // A host that is there reads the answer where the turn ends, too.
+        match self.turn.last.as_deref().filter(|_| self.style.agent && status == "completed") {
+            Some(last) => {
+                out.lit("\",\"items\":[{\"type\":\"agentMessage\",\"id\":\"");
+                out.lit(&self.turn.last_id);
+                out.lit("\",\"text\":");
+                out.str(Str::trusted(last));
+                out.lit(",\"phase\":null,\"memoryCitation\":null}],\"itemsView\":\"summary\",\"status\":\"");
+            }
+            None => out.lit("\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\""),
+        }
         out.lit(status);
         out.lit("\",\"error\":");
         failure(error, out);
@@ -303,6 +315,10 @@ impl Encoder {
     }
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        // Why there is no reply is said by the turn's outcome, and is nothing that the agent says.
+        if self.style.agent && reply.error.is_some() {
+            return;
+        }
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } => self.said(event, false, *text, out),
@@ -326,10 +342,12 @@ impl Encoder {
             self.piece(event, thinks, text, out);
         }
         let Some((item, _)) = self.turn.said.take() else { return };
+        let id = self.said_id(item);
+        self.text(event, (true, thinks), &id, text, out);
         if !thinks {
             self.turn.last = Some(text.as_escaped().to_owned());
+            self.turn.last_id = id;
         }
-        self.text(event, (true, thinks), &self.said_id(item), text, out);
     }
 
     fn ask(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {

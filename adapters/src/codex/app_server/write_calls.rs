@@ -81,7 +81,7 @@ impl Encoder {
         let status = match done.map(|result| result.status) {
             None => "inProgress",
             Some(ResultStatus::Success) => "completed",
-            Some(ResultStatus::Denied) if tool.is_some_and(|tool| tool.kind == "commandExecution") => "declined",
+            Some(ResultStatus::Denied) if tool.is_some_and(|tool| matches!(tool.kind, "commandExecution" | "fileChange")) => "declined",
             Some(_) => "failed",
         };
         let Some(tool) = tool else {

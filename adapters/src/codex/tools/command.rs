@@ -25,7 +25,7 @@ pub(super) fn script<'a>(line: Str<'a>, arena: &'a Bump) -> Option<Str<'a>> {
 }
 
 /// The line that runs a script.
-pub(super) fn line<'a>(script: Str<'a>, arena: &'a Bump) -> Str<'a> {
+pub(in crate::codex) fn line<'a>(script: Str<'a>, arena: &'a Bump) -> Str<'a> {
     let mut line = SHELL.to_owned();
     match plain(script) {
         Some(script) => quote(&script, &mut line),

@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+pub(in crate::codex) use command::line as command_line;
 pub(super) mod model;
 mod results;
 

@@ -1,8 +1,11 @@
 //! What the program inside asks goes to the host, and what the host answers goes back.
 
+use bumpalo::Bump;
+
 use super::Threads;
 use super::policy::Ask;
 use super::words;
+use crate::codex::tools::command_line as line;
 use crate::conduct::quoted;
 use crate::event::{Request, ToolKind};
 use crate::json::{Raw, Str};
@@ -22,6 +25,12 @@ impl Threads {
         let (Some(question), Some(permission)) = (Question::of(name, request), request.permission) else {
             return unanswerable(request, |response| thread.answer(response, actions));
         };
+        let input = question.input();
+        let command = input.get("command").and_then(Raw::string);
+        let command = command.filter(|_| kind_of(thread.inside(), permission.name) == ToolKind::Shell);
+        if command.is_some_and(|command| thread.granted.contains(command.as_escaped())) {
+            return self.decide(&question, Decision::Allow, actions);
+        }
         match thread.policy.asks() {
             Ask::Allow => return self.decide(&question, Decision::Allow, actions),
             Ask::Nobody => return self.decide(&question, UNSAID, actions),
@@ -38,15 +47,19 @@ impl Threads {
         let inside = thread.inside();
         thread.status("{\"type\":\"active\",\"activeFlags\":[\"waitingOnApproval\"]}", now, actions);
         self.numbers += 1;
-        let input = question.input();
-        let command = input.get("command").and_then(Raw::string);
         match (kind_of(inside, permission.name), command) {
             (ToolKind::Edit | ToolKind::Write, _) => {
                 let params = format!("{{{item},\"reason\":null,\"grantRoot\":null}}");
                 words::ask(self.numbers, "item/fileChange/requestApproval", &params, actions);
             }
-            (ToolKind::Shell, Some(command)) => {
-                let params = format!("{{{item},\"kind\":\"command\",\"reason\":null,\"command\":\"{}\"}}", command.as_escaped());
+            (_, Some(command)) => {
+                let arena = Bump::new();
+                let line = line(command, &arena);
+                let params = format!(
+                    "{{{item},\"kind\":\"command\",\"reason\":null,\"command\":\"{}\",\"cwd\":{}}}",
+                    line.as_escaped(),
+                    quoted(thread.cwd())
+                );
                 words::ask(self.numbers, "item/commandExecution/requestApproval", &params, actions);
             }
             // Hosts know of no other question that each of them answers.
@@ -74,6 +87,15 @@ impl Threads {
             (None, Some(amended)) if amended.get("acceptWithExecpolicyAmendment").is_some() => Decision::Always,
             _ => UNSAID,
         };
+        // The agent may propose nothing that would allow this very command from here on.
+        let command = question
+            .input()
+            .get("command")
+            .and_then(Raw::string)
+            .filter(|_| decision == Decision::Always);
+        if let (Some(command), Some(thread)) = (command, self.threads.get_mut(&question.session)) {
+            thread.granted.insert(command.as_escaped().to_owned());
+        }
         self.resolved(number, &question, actions);
         self.decide(&question, decision, actions);
     }

@@ -1,7 +1,7 @@
 //! What was said in a thread before, as the list of its turns.
 
 use crate::codec::Dialect;
-use crate::event::{Event, Kind, Origin, Outcome, OutcomeKind, Session};
+use crate::event::{Block, Event, Kind, Origin, Outcome, OutcomeKind, Place, Session};
 use crate::ids;
 use crate::json::{Raw, Str};
 use crate::live::Speaker;
@@ -19,6 +19,19 @@ pub(super) struct History {
     /// The id of the prompt that the turn began with, which is the turn's, and how many prompts have joined it.
     turn: Option<String>,
     joined: u64,
+    /// Why the turn has no reply, as a string is spelled, if the file says so.
+    failure: Option<String>,
+    /// The last message of each turn, by the turn's id.
+    ends: Vec<(String, String)>,
+}
+
+/// Where a copy of a thread ends.
+#[derive(Debug)]
+pub(super) enum Cut {
+    /// With this turn.
+    Behind(String),
+    /// With the one before this.
+    Before(String),
 }
 
 /// A turn that has ended. Values are as they are spelled.
@@ -42,6 +55,8 @@ impl History {
             items: String::new(),
             turn: None,
             joined: 0,
+            failure: None,
+            ends: Vec::new(),
         }
     }
 
@@ -55,6 +70,8 @@ impl History {
                 (self.turn, self.joined) = (id, 0);
             }
         }
+        self.hear_failure(event);
+        self.mark(event);
         let turn = self.turn.clone();
         let event = &Event {
             origin: Origin {
@@ -76,9 +93,10 @@ impl History {
             Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_) => return,
             // A file says of no turn that it was stopped: it is one that has no end.
             Kind::Outcome(outcome) if outcome.is_error && outcome.synthetic => {
+                let failure = self.failure.take();
                 let outcome = Outcome {
-                    kind: OutcomeKind::Cancelled,
-                    error: None,
+                    kind: failure.as_ref().map_or(OutcomeKind::Cancelled, |_| OutcomeKind::Failed(Place::Model)),
+                    error: failure.as_deref().map(Str::trusted),
                     ..*outcome
                 };
                 let kind = Kind::Outcome(&outcome);
@@ -87,6 +105,46 @@ impl History {
             _ => self.speaker.event(event, &mut self.lines),
         }
         self.read();
+    }
+
+    /// What stands for a reply that did not come says why the turn has failed, unless the model is asked again.
+    fn hear_failure(&mut self, event: &Event<'_>) {
+        match event.kind {
+            Kind::Prompt(_) => self.failure = None,
+            Kind::Reply(reply) if event.origin.parent.is_none() => {
+                let said = reply.blocks.iter().find_map(|block| match block {
+                    Block::Text { text, .. } => Some(text.as_escaped().to_owned()),
+                    _ => None,
+                });
+                self.failure = said.filter(|_| reply.error.is_some());
+            }
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, event: &Event<'_>) {
+        let (Some(turn), Some(id), None) = (&self.turn, event.origin.id, event.origin.parent) else {
+            return;
+        };
+        match self.ends.last_mut().filter(|(known, _)| known == turn) {
+            Some((_, last)) => id.as_escaped().clone_into(last),
+            None => self.ends.push((turn.clone(), id.as_escaped().to_owned())),
+        }
+    }
+
+    /// Forgets what was said behind a point. The last message before it; nothing if there is none. `None` if there is no such turn.
+    pub(super) fn cut(&mut self, cut: &Cut) -> Option<Option<String>> {
+        self.speaker.finish(&mut self.lines);
+        self.read();
+        let (turn, keeps) = match cut {
+            Cut::Behind(turn) => (turn, 1),
+            Cut::Before(turn) => (turn, 0),
+        };
+        let at = self.ends.iter().position(|(known, _)| known == turn)? + keeps;
+        self.ends.truncate(at);
+        let kept = |told: &Turn| self.ends.iter().any(|(known, _)| *known == told.id);
+        self.turns.retain(kept);
+        Some(self.ends.last().map(|(_, last)| last.clone()))
     }
 
     /// The turns, as one list.

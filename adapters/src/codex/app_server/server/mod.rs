@@ -8,10 +8,10 @@ mod requests;
 mod thread;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use answer::UNSAID;
-use history::History;
+use history::{Cut, History};
 use thread::{Facts, Thread};
 use words::Wrong;
 
@@ -27,6 +27,8 @@ pub(in crate::codex) struct Threads {
     setup: Setup,
     /// Who the host says it is: its name, once it has said `initialize`.
     host: Option<String>,
+    /// The notifications that it does not want, by their methods.
+    unwanted: BTreeSet<String>,
     threads: BTreeMap<String, Thread>,
     /// What is read of threads before somebody is answered, by the ids of the threads that are read.
     reading: BTreeMap<String, Reading>,
@@ -51,14 +53,20 @@ struct Page {
     search: String,
     /// The folders in which it may have begun; all of them if none is named.
     folders: Vec<String>,
+    /// The oldest comes first.
+    ascending: bool,
 }
 
 /// A thread of which is read what was said before.
 #[derive(Debug)]
 struct Reading {
     request: String,
-    /// What its turns are, where they were asked for.
+    /// What its turns are, where that matters.
     history: Option<History>,
+    /// They are told.
+    tells: bool,
+    /// Where it ends for who goes on with it.
+    cut: Option<Cut>,
     then: Then,
 }
 
@@ -76,6 +84,7 @@ impl Threads {
         Self {
             setup,
             host: None,
+            unwanted: BTreeSet::new(),
             threads: BTreeMap::new(),
             reading: BTreeMap::new(),
             listing: BTreeMap::new(),
@@ -175,7 +184,7 @@ impl SessionServer for Threads {
     }
 
     fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions) {
-        let Some(reading) = self.reading.remove(session) else { return };
+        let Some(mut reading) = self.reading.remove(session) else { return };
         let Some(found) = found else {
             // One that runs here need not be kept.
             if let (Then::Tell, Some(thread)) = (&reading.then, self.threads.get(session)) {
@@ -184,8 +193,20 @@ impl SessionServer for Threads {
             let wrong = Wrong::request(format!("no rollout found for thread id {session}"));
             return words::refuse(&reading.request, &wrong, actions);
         };
+        let history = reading.history.as_mut();
+        let end = match reading.cut.as_ref().zip(history) {
+            None => None,
+            Some((cut, history)) => {
+                let Some(end) = history.cut(cut) else {
+                    let (Cut::Behind(turn) | Cut::Before(turn)) = cut;
+                    return words::refuse(&reading.request, &Wrong::request(format!("turn not found: {turn}")), actions);
+                };
+                Some(end)
+            }
+        };
         let mut facts = self.facts(found.title.as_deref().unwrap_or_default(), Some(found.written));
-        facts.turns = reading.history.map(History::turns).unwrap_or_default();
+        let tells = reading.tells;
+        facts.turns = reading.history.filter(|_| tells).map(History::turns).unwrap_or_default();
         match reading.then {
             Then::Tell => {
                 let answer = match self.threads.get(session) {
@@ -204,6 +225,11 @@ impl SessionServer for Threads {
                 }
                 launch.cwd.get_or_insert_with(|| found.cwd.clone());
                 launch.resume = Resume::Session(found.id.clone());
+                match end {
+                    Some(None) => (launch.resume, launch.fork) = (Resume::New, false),
+                    Some(end) => launch.resume_at = end,
+                    None => {}
+                }
                 let mut thread = Thread::new(&id, &reading.request, launch, policy, facts);
                 if id == session {
                     thread.kept_as.clone_from(&found.id);
@@ -220,7 +246,11 @@ impl SessionServer for Threads {
             let title = listed.title.as_deref().unwrap_or_default();
             title.contains(&page.search) && (page.folders.is_empty() || page.folders.contains(&listed.cwd))
         };
-        let rest: Vec<&Listed> = sessions.iter().filter(wanted).skip(page.behind).collect();
+        let mut all: Vec<&Listed> = sessions.iter().filter(wanted).collect();
+        if page.ascending {
+            all.reverse();
+        }
+        let rest = all.get(page.behind..).unwrap_or_default();
         let threads: Vec<String> = rest
             .iter()
             .take(page.most)
@@ -269,6 +299,22 @@ impl SessionServer for Threads {
         let now = (self.setup.now)();
         for thread in std::mem::take(&mut self.threads).values_mut() {
             thread.leave(why, now, actions);
+        }
+    }
+
+    fn spare(&self, out: &mut Vec<u8>) {
+        if self.unwanted.is_empty() {
+            return;
+        }
+        let is_unwanted = |line: &[u8]| {
+            let Ok(line) = std::str::from_utf8(line) else { return false };
+            let message = Raw::trusted(line.trim_end());
+            let method = message.get("method").and_then(Raw::string);
+            message.get("id").is_none() && method.is_some_and(|method| self.unwanted.contains(&*method.unescape()))
+        };
+        let said = std::mem::take(out);
+        for line in said.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_unwanted(line)) {
+            out.extend_from_slice(line);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a host asks for.
 
-use super::history::History;
+use super::history::{Cut, History};
 use super::policy::Policy;
 use super::prompt;
 use super::thread::Thread;
@@ -58,6 +58,7 @@ impl Threads {
             "thread/fork" => {
                 let (launch, policy) = self.begins_with(params)?;
                 let of = thread_id(params)?;
+                let of_read = of.clone();
                 let name = (self.setup.new_id)();
                 let launch = Launch {
                     resume: Resume::Session(of.clone()),
@@ -65,7 +66,18 @@ impl Threads {
                     session_id: Some(name.clone()),
                     ..launch
                 };
-                self.read(id, of, wants_turns(params), Then::Begin(Box::new((name, launch, policy))), actions)?;
+                let cut = match (text(params, "lastTurnId")?, text(params, "beforeTurnId")?) {
+                    (Some(_), Some(_)) => return Err(Wrong::params("lastTurnId and beforeTurnId: one of them is expected")),
+                    (Some(last), None) => Some(Cut::Behind(last)),
+                    (None, before) => before.map(Cut::Before),
+                };
+                let begin = Then::Begin(Box::new((name, launch, policy)));
+                self.read(id, of, wants_turns(params), begin, actions)?;
+                if let Some(reading) = cut.and_then(|cut| Some((cut, self.reading.get_mut(&of_read)?))) {
+                    let (cut, reading) = reading;
+                    reading.history.get_or_insert_with(|| History::new(self.setup.launch.format.dialect));
+                    reading.cut = Some(cut);
+                }
             }
             "thread/read" => {
                 let name = thread_id(params)?;
@@ -136,6 +148,9 @@ impl Threads {
             quoted(&agent),
             quoted(&self.setup.home),
         );
+        let unwanted = params.get("capabilities").and_then(|able| able.get("optOutNotificationMethods"));
+        let unwanted = unwanted.into_iter().flat_map(Raw::elements).filter_map(Raw::string);
+        self.unwanted = unwanted.map(|method| method.unescape().into_owned()).collect();
         self.host = Some(name);
         words::answer(id, &result, actions);
         Ok(())
@@ -165,7 +180,7 @@ impl Threads {
         launch.system.append = text(params, "developerInstructions")?.map(Text::Here).or(launch.system.append);
         let servers = params.get("config").and_then(|config| config.get("mcp_servers"));
         if let Some(servers) = servers.filter(|servers| servers.shape() == Some(Shape::Object)) {
-            launch.mcp_config.push(format!("{{\"mcpServers\":{}}}", servers.as_str()));
+            launch.mcp_config.push(crate::codex::program::servers::common(servers));
         }
         Ok((launch, policy))
     }
@@ -196,6 +211,8 @@ impl Threads {
         let reading = Reading {
             request: request.to_owned(),
             history: turns.then(|| History::new(self.setup.launch.format.dialect)),
+            tells: turns,
+            cut: None,
             then,
         };
         self.reading.insert(thread.clone(), reading);
@@ -234,6 +251,7 @@ impl Threads {
             behind,
             search: text(params, "searchTerm")?.unwrap_or_default(),
             folders,
+            ascending: params.get("sortDirection").and_then(Raw::string).is_some_and(|word| word.is("asc")),
         };
         self.listing.insert(id.to_owned(), page);
         actions.todo.push(Action::List {

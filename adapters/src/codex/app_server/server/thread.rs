@@ -1,6 +1,6 @@
 //! One thread: what is said to the program inside and to the host, and what each waits for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::MODE;
 use super::history::joining_id;
@@ -8,7 +8,9 @@ use super::policy::Policy;
 use super::words::{self, Wrong, quoted_or_null};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
-use crate::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Response, Session};
+use crate::event::{
+    Content, ControlKind, Event, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Response, Session, StopKind,
+};
 use crate::json::{Raw, Shape, Str};
 use crate::launch::{Launch, PermissionMode, Resume};
 use crate::live::Speaker;
@@ -28,6 +30,8 @@ pub(super) struct Thread {
     /// Writes what the program inside says.
     to_host: Speaker,
     pub(super) policy: Policy,
+    /// The commands that run without another question, as they are spelled.
+    pub(super) granted: BTreeSet<String>,
     mode: PermissionMode,
     model: String,
     /// `[{value,displayName,description}]`, as the program inside says them.
@@ -109,6 +113,7 @@ impl Thread {
             to_host: speaker(dialect, format(), Tools::Native),
             mode: policy.mode(),
             policy,
+            granted: BTreeSet::new(),
             model: launch.model.clone().unwrap_or_default(),
             models: String::new(),
             facts,
@@ -344,6 +349,15 @@ impl Thread {
     /// The program inside has answered.
     pub(super) fn over(&mut self, told: &Event<'_>, outcome: &Outcome<'_>, now: i64, actions: &mut Actions) {
         let Some(running) = &mut self.running else { return };
+        let cut = Outcome {
+            kind: OutcomeKind::Limit(Limit::Tokens),
+            is_error: true,
+            error: Some(Str::trusted("Incomplete response returned, reason: max_output_tokens")),
+            ..*outcome
+        };
+        // An answer that breaks off is none.
+        let is_cut = !outcome.is_error && outcome.stop.is_some_and(|stop| stop.kind == StopKind::Length);
+        let outcome = if is_cut { &cut } else { outcome };
         if outcome.is_error || running.cancelled {
             running.more.clear();
         } else if let Some(parts) = running.more.pop_front() {
@@ -426,7 +440,7 @@ impl Thread {
         )
     }
 
-    fn cwd(&self) -> &str {
+    pub(super) fn cwd(&self) -> &str {
         self.launch.cwd.as_deref().unwrap_or("/")
     }
 
@@ -549,7 +563,7 @@ pub(super) fn object(id: &str, cwd: &str, model: Option<&str>, status: &str, fac
             "{{\"id\":\"{id}\",\"sessionId\":\"{id}\",\"forkedFromId\":{of},\"parentThreadId\":null,\"preview\":{preview},\"ephemeral\":false,",
             "\"modelProvider\":\"agentglot\",\"model\":{model},\"createdAt\":{created},\"updatedAt\":{updated},\"recencyAt\":{updated},",
             "\"status\":{status},\"path\":null,\"cwd\":{cwd},\"cliVersion\":\"{version}\",\"originator\":{originator},\"source\":\"appServer\",",
-            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":null,\"turns\":{turns}}}"
+            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":null,\"projectId\":null,\"turns\":{turns}}}"
         ),
         id = id,
         of = quoted_or_null(facts.of.as_deref()),
