@@ -339,6 +339,20 @@ fn an_end_says_the_answer_or_the_failure() {
     assert_eq!(client.leave(&play), 0);
 }
 
+#[test]
+fn a_plan_says_what_is_being_done() {
+    let step = |content: &str, status: &str| json!({"content": content, "status": status, "activeForm": content});
+    let todos = json!([step("one", "completed"), step("two", "in_progress"), step("three", "pending")]);
+    let play = Play::script(vec![Answer::calls(&[("TodoWrite", json!({"todos": todos}))]), Answer::text("Done.")]);
+    let mut client = Client::start(&play);
+    let thread = client.open(json!({"cwd": play.at("")}));
+    assert_eq!(client.run(&thread, "go")["status"], "completed");
+    let plan = client.host.seen.iter().find(|message| message["method"] == "turn/plan/updated").unwrap();
+    let said: Vec<_> = plan["params"]["plan"].as_array().unwrap().iter().map(|step| &step["status"]).collect();
+    assert_eq!(said, ["completed", "inProgress", "pending"], "{plan}");
+    assert_eq!(client.leave(&play), 0);
+}
+
 /// An answer that breaks off at the limit of tokens is none, as behind `exec`.
 #[test]
 fn an_answer_that_is_cut_off_is_a_failure() {

@@ -202,12 +202,27 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
 }
 
 /// The same with what is written or changed.
-pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
+pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, mut json: Json<'a>) -> Option<(Str<'a>, Raw<'a>)> {
     let arena = json.arena();
     match *args {
         Args::Write { path, content } => Some(changed(path, "add", Some(content), arena)),
         Args::Edit { path, change } => Some(changed(path, "update", diff(&[change], arena), arena)),
         Args::MultiEdit { path, changes } => Some(changed(path, "update", diff(changes, arena), arena)),
+        // A plan says what is being done.
+        Args::Todos { list, merge: false } => {
+            json.mark('{').key("plan").mark('[');
+            for todo in Todo::going_on(list) {
+                json.item().mark('{').key("step").str(todo.content).key("status");
+                json.plain(match todo.status {
+                    TodoStatus::Completed => "completed",
+                    TodoStatus::InProgress => "in_progress",
+                    _ => "pending",
+                });
+                json.mark('}');
+            }
+            json.mark(']').mark('}');
+            Some((Str::trusted("update_plan"), json.done()))
+        }
         _ => write(args, call, json),
     }
 }
