@@ -233,6 +233,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
         true
     }
 
+    /// Whether a signal ends it without another word in this mode.
+    fn breaks_off(&self, _mode: Mode) -> bool {
+        false
+    }
+
     /// Whether it writes text as it comes, and not at the end of a turn.
     fn writes_text_at_once(&self) -> bool {
         false

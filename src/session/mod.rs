@@ -469,6 +469,11 @@ impl Session {
 }
 
 impl Session {
+    /// Whether a signal ends it without another word.
+    pub fn breaks_off(&self) -> bool {
+        !self.host.watched && self.conduct.breaks_off(self.host.format.mode)
+    }
+
     /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.
     fn says_failures(&self) -> bool {
         self.host.watched || self.conduct.tells_failures(self.host.format.mode) && self.introduced

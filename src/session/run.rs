@@ -261,7 +261,8 @@ async fn drive(
             }
         }
     }
-    if signal.is_some() {
+    let breaks_off = signal.is_some() && session.breaks_off();
+    if signal.is_some() && !breaks_off {
         if session.busy() {
             session.say_unfinished();
         }
@@ -270,7 +271,9 @@ async fn drive(
     if session.wants_log() {
         session.log(crate::io::journal::take());
     }
-    session.finish();
+    if !breaks_off {
+        session.finish();
+    }
     ears.note(session);
     if let Some(number) = signal {
         session.stopped(number);

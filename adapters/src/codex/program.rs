@@ -174,6 +174,11 @@ impl Conduct for CodexExec {
         u8::from(ended.is_error || ended.outcome.is_none())
     }
 
+    /// Hosts take a turn that has failed for just that, and not for one that they have stopped.
+    fn breaks_off(&self, mode: Mode) -> bool {
+        mode != Mode::TEXT
+    }
+
     /// Text is the last message alone.
     fn tells_failures(&self, mode: Mode) -> bool {
         mode != Mode::TEXT
