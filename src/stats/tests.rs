@@ -174,6 +174,8 @@ fn what_was_thought_counts_as_written() {
         let total = counted(By::Session, &[&log]).total.tokens;
         assert!(total.reasoning > 0 && total.output > total.reasoning, "{name}: {total:?}");
     }
+    let log = golden("claude/cli_think.out.jsonl").replace("\"thinking_tokens\":0", "\"thinking_tokens\":7");
+    assert_eq!(counted(By::Session, &[&log]).total.tokens.reasoning, 7);
 }
 
 /// A turn is not held for a call whose result never comes, and one that comes late is counted once.

@@ -43,6 +43,7 @@ impl Tokens {
             output,
             reasoning: at_top("reasoning_output_tokens")
                 .or_else(|| in_details("completion_tokens_details", "reasoning_tokens"))
+                .or_else(|| in_details("output_tokens_details", "thinking_tokens"))
                 .unwrap_or(beside),
         }
     }

@@ -369,7 +369,7 @@ fn tokens(usage: &Usage<'_>, out: &mut Out) {
     let value = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
     let fresh = usage.fresh_tokens().unwrap_or(0);
     let sum = fresh
-        .saturating_add(value(usage.output))
+        .saturating_add(usage.written_tokens().unwrap_or(0))
         .saturating_add(value(usage.cache_read))
         .saturating_add(value(usage.cache_write));
     if usage.input.is_none() || usage.output.is_none() {
@@ -378,7 +378,7 @@ fn tokens(usage: &Usage<'_>, out: &mut Out) {
     for (name, number) in [
         ("{\"totalTokens\":", Some(usage.total.map_or(sum, |total| total.value))),
         (",\"inputTokens\":", Some(fresh)),
-        (",\"outputTokens\":", Some(value(usage.output))),
+        (",\"outputTokens\":", Some(usage.written_tokens().unwrap_or(0))),
         (",\"cachedReadTokens\":", usage.cache_read.map(|count| count.value)),
         (",\"cachedWriteTokens\":", usage.cache_write.map(|count| count.value)),
     ] {

@@ -138,8 +138,8 @@ fn interrupts(asked: &BTreeMap<String, String>, out: &mut Out) {
 fn tokens(total: Option<&Usage<'_>>, models: &BTreeMap<String, Usage<'static>>, out: &mut Out) {
     let sum = |of: fn(&Usage<'static>) -> Option<u64>| models.values().filter_map(of).fold(0u64, u64::saturating_add);
     let agrees = |total: &Usage<'_>| {
-        let (input, output) = (sum(Usage::prompt_tokens), sum(|usage| usage.output.map(|count| count.value)));
-        total.prompt_tokens() == Some(input) && total.output.map(|count| count.value) == Some(output)
+        let (input, output) = (sum(Usage::prompt_tokens), sum(Usage::written_tokens));
+        total.prompt_tokens() == Some(input) && total.written_tokens() == Some(output)
     };
     match total {
         Some(total) if total.sources().next().is_none() => {}

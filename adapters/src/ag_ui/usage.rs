@@ -58,7 +58,7 @@ pub(super) fn write(usage: &Usage<'_>, model: Option<Str<'_>>, out: &mut Out) {
         before = ",";
     }
     let value = |count: Option<Count<'_>>| count.map(|count| count.value);
-    let (input, output) = (usage.prompt_tokens(), value(usage.output));
+    let (input, output) = (usage.prompt_tokens(), usage.written_tokens());
     let total = input.zip(output).map(|(input, output)| input.saturating_add(output));
     for (name, number) in [
         ("\"inputTokens\":", input),

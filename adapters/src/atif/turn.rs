@@ -391,7 +391,7 @@ fn metrics(usage: &Usage<'_>, step: &mut Step, out: &Out) {
     let count = |count: Option<Count<'_>>| count.map(|count| count.value);
     for (name, number) in [
         ("prompt_tokens", usage.prompt_tokens()),
-        ("completion_tokens", count(usage.output)),
+        ("completion_tokens", usage.written_tokens()),
         ("cached_tokens", count(usage.cache_read)),
     ] {
         if let Some(number) = number {

@@ -91,7 +91,7 @@ impl Writer {
                 }
                 required(out, ",\"cache_creation_input_tokens\":", usage.cache_write, write);
                 required(out, ",\"cache_read_input_tokens\":", usage.cache_read, read);
-                required(out, ",\"output_tokens\":", usage.output, output);
+                required(out, ",\"output_tokens\":", written(&usage, out), output);
             }
             UsageForm::Inclusive => {
                 match usage.input {
@@ -102,13 +102,22 @@ impl Writer {
                     }
                     input => required(out, "{\"input_tokens\":", input, input_at),
                 }
-                required(out, ",\"output_tokens\":", usage.output, output);
+                required(out, ",\"output_tokens\":", written(&usage, out), output);
                 optional(out, ",\"cache_read_input_tokens\":", usage.cache_read);
                 optional(out, ",\"total_tokens\":", usage.total);
             }
         }
         out.lit("}");
     }
+}
+
+/// All that the model wrote. What the source says of it is used, also where thoughts stand beside the output.
+fn written<'a>(usage: &Usage<'a>, out: &Out) -> Option<Count<'a>> {
+    let written = usage.written();
+    if written != usage.output {
+        usage.parts().for_each(|source| out.used(source));
+    }
+    written
 }
 
 impl UsagePlace {

@@ -34,7 +34,7 @@ pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
 pub(crate) fn write_usage(usage: &Usage<'_>, out: &mut Out) {
     usage.said_by(Counted::WITH_INPUT).for_each(|part| out.used(part));
     let prompt = usage.prompt_tokens();
-    let completion = usage.output.map(|count| count.value);
+    let completion = usage.written_tokens();
     let total = usage.total.map(|count| count.value);
     if prompt.is_none() {
         out.invented("/usage/prompt_tokens", "the source does not say how many tokens went to the model");

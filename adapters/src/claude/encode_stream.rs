@@ -191,7 +191,7 @@ impl Encoder {
             ("input_tokens", usage.fresh_tokens()),
             ("cache_creation_input_tokens", value(usage.cache_write)),
             ("cache_read_input_tokens", value(usage.cache_read)),
-            ("output_tokens", value(usage.output).or(Some(0))),
+            ("output_tokens", usage.written_tokens().or(Some(0))),
         ];
         if usage.output.is_none() {
             out.invented("/event/usage/output_tokens", "not known; the target's parsers need a number");

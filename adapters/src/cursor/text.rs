@@ -174,7 +174,7 @@ fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
     let Some(usage) = usage else { return };
     let numbers = [
         ("inputTokens", usage.fresh_tokens()),
-        ("outputTokens", value(usage.output)),
+        ("outputTokens", usage.written_tokens()),
         ("cacheReadTokens", value(usage.cache_read)),
         ("cacheWriteTokens", value(usage.cache_write)),
     ];

@@ -175,10 +175,11 @@ impl Usage<'static> {
 }
 
 impl<'a> Usage<'a> {
-    /// The same numbers with cache reads and writes counted into `input`, and without any tie to a source line.
+    /// The same numbers with cache reads and writes counted into `input`, thoughts into `output`, and without any tie to a source line.
     pub(crate) fn with_cache(&self) -> Usage<'static> {
         Usage {
             input: self.prompt_tokens().map(Count::derived),
+            output: self.written_tokens().map(Count::derived),
             inclusive: true,
             ..self.detached()
         }
@@ -212,6 +213,19 @@ impl<'a> Usage<'a> {
         Some(output.saturating_add(beside.unwrap_or(0)))
     }
 
+    /// The same as a number of its own, for targets whose output is all that the model wrote.
+    pub(crate) fn written(&self) -> Option<Count<'a>> {
+        let output = self.output?;
+        let written = self.written_tokens()?;
+        Some(if written == output.value { output } else { Count::derived(written) })
+    }
+
+    /// What the model thought with, where the source counts that beside the output.
+    pub(crate) fn thought_beside(&self) -> Option<u64> {
+        let beside = self.written_tokens()?.saturating_sub(self.output?.value);
+        (beside > 0).then_some(beside)
+    }
+
     /// The slices of the source line that its numbers stand in.
     pub fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         [self.input, self.output, self.cache_read, self.cache_write, self.total]
@@ -228,10 +242,7 @@ impl<'a> Usage<'a> {
     /// The same for a target that writes these numbers: a total counts where it is the sum of the others, what the cache took where
     /// it becomes a part of the input.
     pub fn said_by(&self, target: Counted) -> impl Iterator<Item = &'a str> + use<'a> {
-        let sum = self
-            .prompt_tokens()
-            .unwrap_or(0)
-            .saturating_add(self.output.map_or(0, |count| count.value));
+        let sum = self.prompt_tokens().unwrap_or(0).saturating_add(self.written_tokens().unwrap_or(0));
         let total = self.total.filter(|total| target.total || total.value == sum);
         let cache_write = self.cache_write.filter(|count| target.cache_write || !self.inclusive || count.value == 0);
         Self { total, cache_write, ..*self }.sources()
@@ -287,6 +298,16 @@ mod tests {
         assert_eq!(written(count(20), count(40), None), Some(20), "a total that counts less");
         assert_eq!(written(count(20), count(135), Some(r#"{"thoughts":5,"tool":10}"#)), Some(25));
         assert_eq!(written(None, count(125), None), None);
+        let usage = Usage {
+            input: count(100),
+            output: count(20),
+            total: count(125),
+            inclusive: true,
+            ..Usage::default()
+        };
+        assert_eq!((usage.written(), usage.thought_beside()), (count(25), Some(5)));
+        assert_eq!(usage.with_cache().output, count(25), "a target whose output is all of it");
+        assert_eq!(usage.with_cache().thought_beside(), None);
     }
 
     #[test]

@@ -281,7 +281,11 @@ impl Encoder {
         quoted("\",\"sessionID\"", &self.session, out);
         quoted(",\"messageID\"", message, out);
         out.lit(",\"type\":\"file\",\"mime\":");
-        out.str(picture.mime.unwrap_or(Str::trusted("image/*")));
+        out.str(
+            picture
+                .mime
+                .unwrap_or(Str::trusted(if picture.is_document { "application/pdf" } else { "image/*" })),
+        );
         out.lit(",\"url\":");
         picture.write_address(out);
         out.lit("}");
@@ -504,6 +508,7 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
     let number = |count: Option<Count<'_>>| count.map_or(0, |count| count.value);
     let input = usage.fresh_tokens().unwrap_or(0);
     let (output, read, write) = (number(usage.output), number(usage.cache_read), number(usage.cache_write));
+    let thought = usage.thought_beside().unwrap_or(0);
     let total = usage
         .total
         .map_or(input.saturating_add(output).saturating_add(read).saturating_add(write), |count| {
@@ -513,7 +518,8 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
         ("\"tokens\":{\"total\":", total),
         (",\"input\":", input),
         (",\"output\":", output),
-        (",\"reasoning\":0,\"cache\":{\"write\":", write),
+        (",\"reasoning\":", thought),
+        (",\"cache\":{\"write\":", write),
         (",\"read\":", read),
     ] {
         out.lit(name);
@@ -521,7 +527,9 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
     }
     out.lit("}}");
     out.invented("/part/tokens/total", "a sum");
-    out.invented("/part/tokens/reasoning", "the source counts it with the output");
+    if thought == 0 {
+        out.invented("/part/tokens/reasoning", "the source counts it with the output");
+    }
 }
 
 /// What the program calls the error of a turn that ended so.

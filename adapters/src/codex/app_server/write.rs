@@ -493,7 +493,7 @@ fn failure(error: Option<Str<'_>>, out: &mut Out) {
 
 fn counts(usage: &Usage<'_>, out: &mut Out) {
     let value = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
-    let (input, output) = (usage.prompt_tokens().unwrap_or(0), value(usage.output));
+    let (input, output) = (usage.prompt_tokens().unwrap_or(0), usage.written_tokens().unwrap_or(0));
     let numbers = [
         ("{\"totalTokens\":", input.saturating_add(output)),
         (",\"inputTokens\":", input),

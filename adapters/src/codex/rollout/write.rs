@@ -474,7 +474,7 @@ fn whole(prompt: &Prompt<'_>) -> String {
 
 fn counts(usage: &Usage<'_>, out: &mut Out) {
     let value = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
-    let (input, output) = (usage.prompt_tokens().unwrap_or(0), value(usage.output));
+    let (input, output) = (usage.prompt_tokens().unwrap_or(0), usage.written_tokens().unwrap_or(0));
     let numbers = [
         ("{\"input_tokens\":", input),
         (",\"cached_input_tokens\":", value(usage.cache_read)),

@@ -183,7 +183,7 @@ impl Encoder {
         out.lit("]}");
         if let Some(usage) = round.usage {
             let input = usage.prompt_tokens();
-            let output = usage.output.map(|count| count.value);
+            let output = usage.written_tokens();
             let total = usage.total.map(|count| count.value).or_else(|| Some(input?.saturating_add(output?)));
             let cached = usage.cache_read.map(|count| count.value);
             let members = [

@@ -485,11 +485,11 @@ impl Thread {
 /// The numbers as this dialect counts: what the cache gave and took is input, and there is a total.
 pub(super) fn inclusive(usage: Usage<'static>) -> Usage<'static> {
     let input = usage.prompt_tokens().map(Count::derived);
-    let total = usage
-        .total
-        .or_else(|| Some(Count::derived(input?.value.saturating_add(usage.output?.value))));
+    let output = usage.written_tokens().map(Count::derived);
+    let total = usage.total.or_else(|| Some(Count::derived(input?.value.saturating_add(output?.value))));
     Usage {
         input,
+        output,
         total,
         inclusive: true,
         ..usage

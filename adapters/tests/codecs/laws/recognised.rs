@@ -25,7 +25,9 @@ fn tokens(from: Format, log: &[u8]) -> Option<[u64; 3]> {
         let count = |name: &str| usage.get(name).and_then(|n| n.compact().parse::<u64>().ok()).unwrap_or(0);
         let cached = count("cache_read") + count("cache_write");
         let input = count("input") + if usage.get("inclusive").is_some() { 0 } else { cached };
-        let found = [input, count("cache_read"), count("output")];
+        // Thoughts may stand beside the output, and in the total.
+        let output = count("output").max(count("total").saturating_sub(input));
+        let found = [input, count("cache_read"), output];
         let sum = sum.get_or_insert_default();
         for n in 0..3 {
             if usage.str("scope") == "session" {
