@@ -4,7 +4,7 @@ mod tell;
 
 use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Content, Fate, Permission, ResultStatus, ToolCall, ToolResult};
+use crate::event::{Block, Content, Fate, Media, Permission, ResultStatus, ToolCall, ToolResult};
 use crate::json::{Raw, Shape, Str};
 use crate::tools::kind_of;
 use crate::trace::{Kept, Trace};
@@ -312,7 +312,10 @@ impl Calls {
                 if text.as_escaped() != call.unsaid(before, None) {
                     said.take_raw("rawOutput");
                 }
-                Content::Text(text)
+                let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
+                blocks.push(Block::Text { text, fields: &[] });
+                blocks.extend(said.get("content").into_iter().flat_map(Raw::elements).filter_map(shown_media));
+                content_of(blocks.into_bump_slice())
             }
             None => call
                 .shown(said, before, output, cx)
@@ -442,7 +445,8 @@ impl Call {
     fn shown<'a>(&self, said: &mut Members<'a>, before: &Known, output: Option<Raw<'a>>, cx: &Cx<'a>) -> Option<Content<'a>> {
         let list = said.get("content")?;
         let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
-        blocks.extend(list.elements().filter_map(shown_text).map(|text| Block::Text { text, fields: &[] }));
+        let text = |part| shown_text(part).map(|text| Block::Text { text, fields: &[] });
+        blocks.extend(list.elements().filter_map(|part| text(part).or_else(|| shown_media(part))));
         let plain = |part: Raw<'a>| {
             let inside = part.get("content")?;
             let (outer, inner) = (part.get("type")?, inside.get("type")?);
@@ -456,11 +460,21 @@ impl Call {
             }
             said.take_raw("content");
         }
-        match blocks.as_slice() {
-            [] => None,
-            [Block::Text { text, .. }] => Some(Content::Text(*text)),
-            _ => Some(Content::Blocks(blocks.into_bump_slice())),
+        let has_text = blocks.iter().any(|block| matches!(block, Block::Text { .. }));
+        if !has_text && !blocks.is_empty() {
+            // Images may stand beside a text that was shown before.
+            let text = self.output(output, said, before, cx).texts().find(|text| !text.is_empty());
+            blocks.splice(0..0, text.map(|text| Block::Text { text, fields: &[] }));
         }
+        (!blocks.is_empty()).then(|| content_of(blocks.into_bump_slice()))
+    }
+}
+
+/// One text alone is a text.
+const fn content_of<'a>(blocks: &'a [Block<'a>]) -> Content<'a> {
+    match blocks {
+        [Block::Text { text, .. }] => Content::Text(*text),
+        _ => Content::Blocks(blocks),
     }
 }
 
@@ -489,6 +503,14 @@ fn written(output: Option<Raw<'_>>) -> Option<Str<'_>> {
 
 fn inner<'a>(of: Option<Raw<'a>>, name: &str) -> Option<Str<'a>> {
     of?.get(name)?.string()
+}
+
+/// The image, or other media, in a part of what a call shows.
+fn shown_media(part: Raw<'_>) -> Option<Block<'_>> {
+    let raw = part.get("content")?;
+    let kind = raw.get("type")?.string()?;
+    let holds_data = || raw.get("resource").is_some_and(|resource| resource.get("blob").is_some());
+    (kind.is("image") || kind.is("audio") || kind.is("resource") && holds_data()).then_some(Block::Media(Media { kind, raw }))
 }
 
 /// The text of a part of what a call shows.

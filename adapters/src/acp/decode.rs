@@ -581,6 +581,7 @@ pub(super) fn block_of<'a>(raw: Raw<'a>, members: Option<Members<'a>>, cx: &Cx<'
     }
     match kind.as_escaped() {
         "image" | "audio" => Block::Media(Media { kind, raw }),
+        "resource" if members.find(&["resource", "blob"]).is_some() => Block::Media(Media { kind, raw }),
         _ => Block::Other { kind, raw },
     }
 }

@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use crate::codec::Dialect;
-use crate::event::{Block, Content, ToolCall, ToolKind};
+use crate::event::{Block, Content, Picture, ToolCall, ToolKind};
 use crate::json::{Out, Raw, Str};
 use crate::tools::args::Args;
 use crate::tools::{Tools, kind_of};
@@ -95,8 +95,8 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     for block in list {
         let whole = match block {
             Block::Text { .. } => None,
-            Block::Media(media) => match media.picture().and_then(|picture| Some((picture.mime?, picture.value))) {
-                Some(image) => Some(image),
+            Block::Media(media) => match media.picture() {
+                Some(picture) => Some(picture),
                 None => continue,
             },
             _ => continue,
@@ -104,18 +104,33 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
         out.lit(if std::mem::replace(&mut first, false) { "" } else { "," });
         out.lit(before);
         match (block, whole) {
-            (_, Some((kind, data))) => {
-                out.lit("{\"type\":\"image\",\"mimeType\":");
-                out.str(kind);
-                out.lit(",\"data\":");
-                out.str(data);
-                out.lit("}");
-            }
+            (_, Some(picture)) => self::picture(&picture, out),
             (Block::Text { text: said, .. }, None) => text(*said, out),
             _ => {}
         }
         out.lit(behind);
     }
+}
+
+/// Writes an image, a document as a resource, and a link where only an address is known.
+fn picture(picture: &Picture<'_>, out: &mut Out) {
+    let Some(mime) = picture.mime else {
+        out.lit("{\"type\":\"resource_link\",\"uri\":");
+        out.str(picture.value);
+        out.lit(",\"name\":");
+        out.str(picture.value);
+        return out.lit("}");
+    };
+    out.lit(if picture.is_document {
+        // The protocol wants an address; what stands in the session has none.
+        "{\"type\":\"resource\",\"resource\":{\"uri\":\"attachment:document\",\"mimeType\":"
+    } else {
+        "{\"type\":\"image\",\"mimeType\":"
+    });
+    out.str(mime);
+    out.lit(if picture.is_document { ",\"blob\":" } else { ",\"data\":" });
+    out.str(picture.value);
+    out.lit(if picture.is_document { "}}" } else { "}" });
 }
 
 /// Writes a block with a text.

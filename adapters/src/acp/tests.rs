@@ -1,6 +1,6 @@
 //! The protocol's messages, read and written.
 
-use crate::testing::{kept, traced};
+use crate::testing::{converted, kept, traced};
 
 /// The events of a log, without the header.
 fn events(log: &str) -> Vec<String> {
@@ -190,7 +190,7 @@ fn arguments_that_come_late_are_the_calls() {
     // What stands in the log one behind the other is said so, whatever of it was known when.
     let holds = |log: &str, said: &[&str]| {
         for to in ["claude", "qwen-code", "openai:messages"] {
-            let out = crate::testing::converted(log, "acp", to);
+            let out = converted(log, "acp", to);
             let mut rest = out.as_str();
             // A list says the text of a reply before its calls.
             for said in said.iter().filter(|said| to != "openai:messages" || !said.contains("caf")) {
@@ -199,7 +199,7 @@ fn arguments_that_come_late_are_the_calls() {
             }
             // Stored events are those of the log.
             let stored = kept(log, "acp", "agentglot");
-            assert_eq!(crate::testing::converted(&stored, "agentglot", to), out, "{stored}");
+            assert_eq!(converted(&stored, "agentglot", to), out, "{stored}");
             assert_eq!(kept(&stored, "agentglot", "acp"), log);
         }
     };
@@ -339,7 +339,7 @@ fn calls_of_a_reply_keep_their_order() {
     for results in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]] {
         let mut lines = vec![PROMPT.to_owned(), call("a", "{}"), call("b", "{}"), call("c", r#"{"x":1}"#)];
         lines.extend(results.map(done));
-        let out = crate::testing::converted(&(lines.join("\n") + "\n"), "acp", "claude");
+        let out = converted(&(lines.join("\n") + "\n"), "acp", "claude");
         let at = |kind: &str, id: &str| out.find(&format!("\"{kind}\":\"{id}\""));
         let calls = ["a", "b", "c"].map(|id| at("id", id));
         assert!(calls[0].is_some() && calls.is_sorted(), "{out}");
@@ -459,7 +459,7 @@ fn calls_of_a_long_turn_are_told_and_forgotten() {
 fn the_number_of_an_error_may_be_a_status() {
     let status = |code: i32| {
         let failed = format!(r#"{{"jsonrpc":"2.0","id":3,"error":{{"code":{code},"message":"slow down"}}}}"#);
-        let out = crate::testing::converted(&format!("{PROMPT}\n{failed}\n"), "acp", "claude");
+        let out = converted(&format!("{PROMPT}\n{failed}\n"), "acp", "claude");
         out.contains(r#""api_error_status":429"#)
     };
     assert_eq!([429, -32603].map(status), [true, false]);
@@ -473,4 +473,57 @@ fn a_prompt_that_was_cancelled_and_has_an_error_as_its_answer_was_cancelled() {
     assert_eq!(cancelled(&[PROMPT, cancel, failed]), 1);
     // One that comes between two turns is of neither.
     assert_eq!(cancelled(&[cancel, PROMPT, failed]), 0);
+}
+
+#[test]
+fn images_that_a_call_shows_are_its_result() {
+    let log = |content: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{{"sessionId":"s","prompt":[{{"type":"text","text":"go"}}]}}}}
+{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"tool_call","toolCallId":"c","title":"look","kind":"other","name":"look","status":"pending","rawInput":{{"x":1}}}}}}}}
+{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",{content}}}}}}}
+{{"jsonrpc":"2.0","id":1,"result":{{"stopReason":"end_turn"}}}}
+"#
+        )
+    };
+    let image = r#"{"type":"content","content":{"type":"image","mimeType":"image/png","data":"QUJD"}}"#;
+    let source = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+    let document = r#"{"type":"content","content":{"type":"resource","resource":{"uri":"file:///a","mimeType":"application/pdf","blob":"REVG"}}}"#;
+    let text = r#"{"type":"content","content":{"type":"text","text":"seen"}}"#;
+    for (content, wanted) in [
+        (
+            format!(r#""content":[{text},{image}]"#),
+            format!(r#"[{{"type":"text","text":"seen"}},{source}]"#),
+        ),
+        (format!(r#""content":[{image}]"#), format!("[{source}]")),
+        (
+            format!(r#""content":[{image}],"rawOutput":"seen""#),
+            format!(r#"[{{"type":"text","text":"seen"}},{source}]"#),
+        ),
+        (
+            format!(r#""content":[{document}]"#),
+            r#"[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"REVG"}}]"#.to_owned(),
+        ),
+    ] {
+        let claude = converted(&log(&content), "acp", "claude");
+        assert!(claude.contains(&wanted), "{wanted}\n{claude}");
+    }
+}
+
+#[test]
+fn documents_are_resources_and_addresses_are_links() {
+    let image = r#"{"type":"image","source":{"type":"url","url":"https://e.org/a.png"}}"#;
+    let document = r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"REVG"}}"#;
+    let log = format!(
+        r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","claude_code_version":"2.1.0","uuid":"1"}}
+{{"type":"user","message":{{"role":"user","content":[{{"type":"text","text":"go"}},{image},{document}]}},"session_id":"s","uuid":"2","isReplay":true}}
+"#
+    );
+    let acp = converted(&log, "claude", "acp");
+    for text in [
+        r#"{"type":"resource_link","uri":"https://e.org/a.png","name":"https://e.org/a.png"}"#,
+        r#"{"type":"resource","resource":{"uri":"attachment:document","mimeType":"application/pdf","blob":"REVG"}}"#,
+    ] {
+        assert!(acp.contains(text), "{text}\n{acp}");
+    }
 }

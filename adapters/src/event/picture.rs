@@ -21,8 +21,12 @@ impl<'a> Media<'a> {
         self.raw.check().ok()?;
         let of = |raw: Raw<'a>, name: &str| raw.get(name).and_then(Raw::string);
         let held = held(self.raw);
-        let data = ["media_type", "mimeType"].iter().find_map(|name| of(held, name)).zip(of(held, "data"));
-        let address = || held.string().or_else(|| ["url", "fileUri"].iter().find_map(|name| of(held, name)));
+        let mime = ["media_type", "mimeType"].iter().find_map(|name| of(held, name));
+        let data = mime.zip(["data", "blob"].iter().find_map(|name| of(held, name)));
+        let address = || {
+            held.string()
+                .or_else(|| ["url", "fileUri", "file_data"].iter().find_map(|name| of(held, name)))
+        };
         let (address, (mime, value)) = match data {
             Some((mime, data)) => (None, (Some(mime), data)),
             None => {
@@ -30,9 +34,11 @@ impl<'a> Media<'a> {
                 (Some(address), in_address(address))
             }
         };
-        let is_document = self.kind.is("document");
+        // An address does not say what lies there; what stands beside it does.
+        let declared = mime.or_else(|| ["media_type", "mimeType", "mime"].iter().find_map(|name| of(held, name)));
+        let is_document = self.kind.is("document") || declared.is_some_and(|mime| mime.is("application/pdf"));
         let is_image = ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
-            || mime.is_some_and(|mime| mime.begins("image/"));
+            || declared.is_some_and(|mime| mime.begins("image/"));
         (is_image || is_document).then_some(Picture {
             is_document,
             mime,
@@ -45,7 +51,7 @@ impl<'a> Media<'a> {
 
 /// What holds the data: a member of the block, or the block itself.
 fn held(block: Raw<'_>) -> Raw<'_> {
-    let names = ["source", "inlineData", "fileData", "image_url", "imageUrl"];
+    let names = ["source", "inlineData", "fileData", "image_url", "imageUrl", "resource", "file"];
     names.iter().find_map(|name| block.get(name)).unwrap_or(block)
 }
 
@@ -148,6 +154,10 @@ mod tests {
             ("inputImage", r#"{"type":"inputImage","imageUrl":"data:image/png;base64,QUJD"}"#),
             ("file", r#"{"type":"file","mime":"image/png","url":"data:image/png;base64,QUJD"}"#),
             ("inlineData", r#"{"inlineData":{"mimeType":"image/png","data":"QUJD"}}"#),
+            (
+                "resource",
+                r#"{"type":"resource","resource":{"uri":"file:///a.png","mimeType":"image/png","blob":"QUJD"}}"#,
+            ),
         ] {
             let media = Media {
                 kind: Str::trusted(kind),
@@ -157,6 +167,39 @@ mod tests {
             media.picture().unwrap_or_else(|| panic!("{raw}")).write(&mut out);
             let wanted = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
             assert_eq!(String::from_utf8_lossy(out.written()), wanted);
+        }
+        for (kind, raw) in [
+            ("file", r#"{"type":"file","mime":"image/png","url":"https://e.org/a"}"#),
+            ("fileData", r#"{"fileData":{"mimeType":"image/png","fileUri":"https://e.org/a"}}"#),
+        ] {
+            let media = Media {
+                kind: Str::trusted(kind),
+                raw: Raw::trusted(raw),
+            };
+            let mut out = Out::default();
+            media.picture().unwrap_or_else(|| panic!("{raw}")).write(&mut out);
+            let wanted = r#"{"type":"image","source":{"type":"url","url":"https://e.org/a"}}"#;
+            assert_eq!(
+                String::from_utf8_lossy(out.written()),
+                wanted,
+                "what lies at the address is said beside it"
+            );
+        }
+        for (kind, raw) in [
+            (
+                "file",
+                r#"{"type":"file","mime":"application/pdf","url":"data:application/pdf;base64,QUJD"}"#,
+            ),
+            ("inlineData", r#"{"inlineData":{"mimeType":"application/pdf","data":"QUJD"}}"#),
+        ] {
+            let media = Media {
+                kind: Str::trusted(kind),
+                raw: Raw::trusted(raw),
+            };
+            let mut out = Out::default();
+            media.picture().unwrap_or_else(|| panic!("{raw}")).write(&mut out);
+            let wanted = r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUJD"}}"#;
+            assert_eq!(String::from_utf8_lossy(out.written()), wanted, "a document is one, too");
         }
         let audio = Media {
             kind: Str::trusted("audio"),

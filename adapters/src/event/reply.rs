@@ -138,7 +138,7 @@ pub enum StopKind {
     Refusal,
     /// A stop sequence came: `stop_sequence`.
     Sequence,
-    /// It paused a long turn: `pause_turn`.
+    /// It paused a long turn, or to make the conversation shorter: `pause_turn`, `compaction`.
     Pause,
     /// It failed: the RFC's `error`.
     Error,
@@ -155,7 +155,7 @@ impl<'a> Stop<'a> {
             "max_tokens" | "length" | "model_context_window_exceeded" => StopKind::Length,
             "refusal" | "content_filter" | "content-filter" => StopKind::Refusal,
             "stop_sequence" => StopKind::Sequence,
-            "pause_turn" => StopKind::Pause,
+            "pause_turn" | "compaction" => StopKind::Pause,
             "error" => StopKind::Error,
             _ => StopKind::Other,
         };

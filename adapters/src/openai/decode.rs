@@ -368,13 +368,16 @@ impl Decoder {
     /// Why the reply stopped. `stop` with a whole call means that the call is wanted; `length` stays what it is.
     fn stop<'a>(&self, voice: &Voice<'_, 'a>) -> Option<Stop<'a>> {
         let word: &'a str = voice.cx.arena.alloc_str(self.finish.as_deref()?);
-        let mut stop = Stop::read(Str::trusted(word));
-        if stop.kind == StopKind::Done && self.refused {
-            stop.kind = StopKind::Refusal;
-        } else if stop.kind == StopKind::Done && self.calls.any_whole() {
-            stop.kind = StopKind::Tools;
-        }
-        Some(stop)
+        let stop = Stop::read(Str::trusted(word));
+        Some(match stop.kind {
+            // Who reads the word alone has to be told the same.
+            StopKind::Done if self.refused => Stop::read(Str::trusted("refusal")),
+            StopKind::Done if self.calls.any_whole() => Stop {
+                kind: StopKind::Tools,
+                ..stop
+            },
+            _ => stop,
+        })
     }
 
     fn say_stop<'a>(&mut self, stop: Option<Stop<'a>>, voice: &mut Voice<'_, 'a>) {

@@ -264,8 +264,19 @@ fn one_of_several_answers_is_read_and_refusals_are_text() {
     let other = chunk(r#"{"content":"other"}"#, "stop").replace("\"index\":0", "\"index\":1");
     says(
         &[chunk(r#"{"refusal":"I cannot"}"#, ""), other, chunk("{}", "stop")],
-        "round r|text|I cannot|stop|because Refusal stop|end",
+        "round r|text|I cannot|stop|because Refusal refusal|end",
     );
+}
+
+/// The word says `stop`; what it means goes over.
+#[test]
+fn a_refusal_goes_over_as_one() {
+    let log: String = [chunk(r#"{"refusal":"I cannot"}"#, ""), chunk("{}", "stop"), "[DONE]".to_owned()]
+        .iter()
+        .map(|line| format!("data: {line}\n\n"))
+        .collect();
+    let out = crate::testing::converted(&log, "openai", "openai:messages");
+    assert!(out.contains(r#""content":null,"refusal":"I cannot""#), "{out}");
 }
 
 /// A tool may take a text in place of arguments.

@@ -4,7 +4,7 @@ use super::fields::knows;
 use super::{ABORTED, DENIED, INVALID, PART, STATE};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Content, Count, Detail, DetailShape, Media, ResultStatus, Stop, ToolCall, ToolResult, Usage};
+use crate::event::{Block, Content, Count, Detail, DetailShape, Media, Picture, ResultStatus, Stop, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
 use crate::tools::kind_of;
 
@@ -129,11 +129,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// An image among files. Those that lie elsewhere are none here: nobody else can read them.
+/// An image or a document among files. Those that lie on the machine are none here: nobody else can read them.
 pub(super) fn image<'a>(file: Raw<'a>) -> Option<Block<'a>> {
     let kind = file.get("type").and_then(Raw::string).filter(|kind| kind.is("file"))?;
     let media = Media { kind, raw: file };
-    media.picture().map(|_| Block::Media(media))
+    let readable = |picture: Picture<'_>| picture.mime.is_some() || picture.value.begins("http");
+    media.picture().is_some_and(readable).then_some(Block::Media(media))
 }
 
 /// Whether a call that is completed has failed.

@@ -230,6 +230,13 @@ fn block<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
             }
             Block::Media(Media { kind: cx.text("image"), raw })
         }
+        ("file", ..) if holds_document(part) => Block::Media(Media { kind, raw: part }),
         _ => Block::Other { kind, raw: part },
     }
+}
+
+/// A file that goes with the message itself, and not by its id alone.
+fn holds_document(part: Raw<'_>) -> bool {
+    let data = part.get("file").and_then(|file| file.get("file_data")).and_then(Raw::string);
+    data.is_some_and(|data| data.begins("data:application/pdf;base64,"))
 }
