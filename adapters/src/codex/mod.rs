@@ -12,6 +12,7 @@ mod encode;
 pub(crate) mod fields;
 mod items;
 mod own;
+mod pictures;
 mod program;
 pub(crate) mod recognise;
 pub(crate) mod rollout;

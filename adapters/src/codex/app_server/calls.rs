@@ -3,7 +3,7 @@
 use super::decode::Decoder;
 use super::items::ItemMessage;
 use super::message::Message;
-use crate::codec::Dialect;
+use crate::codec::{Cx, Dialect};
 use crate::codex::calls::{detail, mcp_content, messages, status};
 use crate::codex::items::{MCP_TOOL_CALL, object};
 use crate::event::{Block, Content, Fate, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult, Topic};
@@ -186,6 +186,16 @@ impl Decoder {
         Ok(true)
     }
 
+    /// A call and what came of it, which one item says.
+    pub(super) fn deed<'a>(&mut self, item: &ItemMessage<'a>, (call, result): (ToolCall<'a>, ToolResult<'a>), sink: &mut dyn Sink<'a>) {
+        item.took();
+        self.enter(&item.message, false, sink);
+        self.reply(&item.message, call, false, sink);
+        self.round.results();
+        let result = item.message.cx.keep(ToolResult { of: Some(call), ..result });
+        self.tell(&item.message, Kind::ToolResult(result), sink);
+    }
+
     fn reply<'a>(&self, message: &Message<'a>, call: ToolCall<'a>, is_line: bool, sink: &mut dyn Sink<'a>) {
         let cx = &message.cx;
         let blocks = cx.list(&[Block::Call(call)]);
@@ -329,6 +339,7 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, d
         }
         Some(MCP_TOOL_CALL) => mcp_content(get("result"), get("error"), cx),
         Some("collab_tool_call") => messages(get("agentsStates"), cx),
+        Some("web_search") => found(get("results"), cx),
         Some("command_execution") => Content::Text(get("aggregatedOutput").and_then(Raw::string).unwrap_or_default()),
         Some(_) => Content::Text(Str::EMPTY),
         None => super::items::content(get("contentItems").unwrap_or(Raw::trusted("[]")), cx),
@@ -349,4 +360,23 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, d
         // The line says its call again.
         of: Some(call),
     }
+}
+
+/// What a search found: of each page its title and its address.
+fn found<'a>(results: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
+    let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
+    let mut between = "";
+    for page in results.into_iter().flat_map(Raw::elements) {
+        for text in ["title", "url"].iter().filter_map(|name| page.get(name)?.string()) {
+            blocks.extend([between, text.as_escaped()].map(|text| Block::Text {
+                text: Str::trusted(text),
+                fields: &[],
+            }));
+            between = "\\n";
+        }
+    }
+    if blocks.is_empty() {
+        return Content::Text(Str::EMPTY);
+    }
+    Content::Blocks(blocks.into_bump_slice())
 }

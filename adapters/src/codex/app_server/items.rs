@@ -6,6 +6,7 @@ use super::decode::Decoder;
 use super::message::Message;
 use crate::chat::Members;
 use crate::codec::Cx;
+use crate::codex::pictures;
 use crate::event::{Block, Content, Kind, Media, Prompt, PromptSource, Sink, Topic};
 use crate::json::{Error, Raw, Shape, Str};
 
@@ -44,6 +45,14 @@ impl Decoder {
             "plan" if whole => self.said(&item, false, true, sink)?,
             "contextCompaction" if whole => self.compaction(message, sink),
             "hookPrompt" => self.notice(message, Topic::Hook, None, sink),
+            "imageGeneration" if whole => {
+                let deed = pictures::made(id, |_, name| parts.get(name), &message.cx);
+                self.deed(&item, deed, sink);
+            }
+            "imageView" if whole && let Some(path) = parts.get("path").filter(|path| path.string().is_some()) => {
+                self.deed(&item, pictures::seen(id, path, &message.cx), sink);
+            }
+            "functionCallOutput" => self.notice(message, Topic::Other, None, sink),
             "contextCompaction" | "plan" | "imageView" | "imageGeneration" | "enteredReviewMode" | "exitedReviewMode" | "sleep"
             | "subAgentActivity" => {
                 self.notice(message, Topic::Status, None, sink);

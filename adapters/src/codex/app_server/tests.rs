@@ -336,3 +336,43 @@ fn a_reply_that_was_given_up_is_an_item_of_its_own() {
         assert!(findings.iter().all(|finding| finding.rule.name() != "deltas-differ"), "{findings:?}");
     }
 }
+
+#[test]
+fn images_and_what_a_search_found_are_results() {
+    let item = |item: &str| {
+        format!(
+            r#"{{"method":"thread/started","params":{{"thread":{{"id":"t","sessionId":"t","cwd":"/w","cliVersion":"0.171.0"}}}}}}
+{{"method":"turn/started","params":{{"threadId":"t","turn":{{"id":"u","items":[],"status":"inProgress","error":null}}}}}}
+{{"method":"item/completed","params":{{"item":{item},"threadId":"t","turnId":"u","completedAtMs":1}}}}
+{{"method":"turn/completed","params":{{"threadId":"t","turn":{{"id":"u","items":[],"status":"completed","error":null}}}}}}
+"#
+        )
+    };
+    let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#;
+    for (said, texts) in [
+        (
+            r#"{"type":"imageGeneration","id":"i","status":"completed","revisedPrompt":"a cat","failure":null,"savedPath":"/w/a.png","generationId":null,"result":"QUJD"}"#,
+            vec![r#""name":"image_generation","input":{"prompt":"a cat"}"#, "/w/a.png", image],
+        ),
+        (
+            r#"{"type":"imageGeneration","id":"i","status":"failed","revisedPrompt":null,"failure":{"code":"c","message":"no cats"},"generationId":null,"result":""}"#,
+            vec![r#""name":"image_generation","input":{}"#, "no cats", r#""is_error":true"#],
+        ),
+        (
+            r#"{"type":"imageView","id":"i","path":"/w/a.png"}"#,
+            vec![r#""name":"view_image","input":{"path":"/w/a.png"}"#],
+        ),
+        (
+            r#"{"type":"webSearch","id":"i","query":"cats","action":null,"results":[{"title":"Cats","url":"https://e.org/cats"}]}"#,
+            vec!["Cats", "https://e.org/cats"],
+        ),
+    ] {
+        let log = item(said);
+        let claude = converted(&log, "codex:app-server", "claude");
+        for text in texts {
+            assert!(claude.contains(text), "{text}\n{claude}");
+        }
+        let events = converted(&log, "codex:app-server", "agentglot");
+        assert_eq!(converted(&events, "agentglot", "codex:app-server"), log);
+    }
+}

@@ -6,6 +6,7 @@ use super::output::{Said, said};
 use crate::chat::arguments_json;
 use crate::codec::{Cx, Dialect};
 use crate::codex::items::{MCP_TOOL_CALL, object};
+use crate::codex::pictures;
 use crate::codex::tools::model;
 use crate::event::{
     Block, Content, Detail, DetailShape, Fate, Kind, Media, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink, Thinking, ToolCall,
@@ -73,7 +74,8 @@ impl Decoder {
             }
             "web_search_call" => self.search(line, sink),
             "function_call_output" | "custom_tool_call_output" | "tool_search_output" => self.output(line, sink)?,
-            "additional_tools" | "ghost_snapshot" | "image_generation_call" | "other" => {
+            "image_generation_call" => self.image(line, sink),
+            "additional_tools" | "ghost_snapshot" | "compaction_trigger" | "configuration_update" | "other" => {
                 self.notice(line, &name, Topic::Other, None, sink);
             }
             "compaction" | "compaction_summary" | "context_compaction" => self.compaction(line, &name, None, sink),
@@ -227,7 +229,12 @@ impl Decoder {
         let action = line.get("action");
         // Of a page that is opened the address is what people are shown.
         let of_action = |name: &str| action.and_then(|action| action.get(name)).filter(|value| value.string().is_some());
-        let query = of_action("query").or_else(|| of_action("url"));
+        let first = || {
+            action
+                .and_then(|action| action.get("queries")?.elements().next())
+                .filter(|value| value.string().is_some())
+        };
+        let query = of_action("query").or_else(first).or_else(|| of_action("url"));
         let mut asks = vec![("query", query.unwrap_or(Raw::trusted("\"\"")))];
         asks.extend(action.map(|action| ("action", action)));
         let name = Str::trusted("web_search");
@@ -250,6 +257,17 @@ impl Decoder {
             fields: &[],
             of: None,
         };
+        self.result(line, result, false, sink);
+    }
+
+    /// An image that the API's own tool has made.
+    fn image<'a>(&mut self, line: &Line<'a>, sink: &mut dyn Sink<'a>) {
+        let id = line.text("id").unwrap_or_else(|| {
+            self.searches += 1;
+            line.cx.text(&format!("image_{}", self.searches))
+        });
+        let (call, result) = pictures::made(id, |name, _| line.get(name), &line.cx);
+        self.reply(line, line.cx.list(&[Block::Call(call)]), sink);
         self.result(line, result, false, sink);
     }
 

@@ -511,3 +511,23 @@ fn an_output_without_a_call_is_a_notice() {
     assert_eq!((count(&stored, "tool_result"), count(&stored, "notice")), (1, 1), "{stored}");
     assert_eq!(count(&stored, "unknown"), 0, "{stored}");
 }
+
+#[test]
+fn an_image_that_the_api_made_is_a_result() {
+    let log = r#"{"timestamp":"2026-11-21T07:10:27.732Z","type":"session_meta","payload":{"id":"t","timestamp":"2026-11-21T07:10:27.693Z","cwd":"/w","originator":"codex_exec","cli_version":"0.171.0","source":"exec"}}
+{"timestamp":"2026-11-21T07:10:27.732Z","type":"event_msg","payload":{"type":"task_started","turn_id":"u"}}
+{"timestamp":"2026-11-21T07:10:27.732Z","type":"response_item","payload":{"type":"image_generation_call","id":"ig","status":"completed","revised_prompt":"a cat","result":"QUJD"}}
+{"timestamp":"2026-11-21T07:10:27.732Z","type":"response_item","payload":{"type":"web_search_call","id":"ws","status":"completed","action":{"type":"search","queries":["cats","dogs"]}}}
+{"timestamp":"2026-11-21T07:10:27.732Z","type":"event_msg","payload":{"type":"task_complete","turn_id":"u","last_agent_message":null}}
+"#;
+    let claude = converted(log, "codex:rollout", "claude");
+    for text in [
+        r#""name":"image_generation","input":{"prompt":"a cat"}"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}"#,
+        r#""query":"cats""#,
+    ] {
+        assert!(claude.contains(text), "{text}\n{claude}");
+    }
+    let events = converted(log, "codex:rollout", "agentglot");
+    assert_eq!(converted(&events, "agentglot", "codex:rollout"), log);
+}
