@@ -195,3 +195,80 @@ fn a_reply_in_one_piece_is_read_like_a_stream() {
         )
     );
 }
+
+/// What the API has searched, fetched or run is a call and a result for others, whether it came in pieces or whole.
+#[test]
+fn tools_that_the_api_runs_are_calls_with_results() {
+    let call = r#"{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{}}"#;
+    let found = r#"{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"type":"web_search_result","url":"https://e.org/cats","title":"Cats","encrypted_content":"x","page_age":null}]}"#;
+    let connected = r#"{"type":"mcp_tool_use","id":"mcp_1","name":"add","server_name":"calc","input":{"a":2}}"#;
+    let failed = r#"{"type":"mcp_tool_result","tool_use_id":"mcp_1","is_error":true,"content":[{"type":"text","text":"no sum"}]}"#;
+    let begin = |index: u32, block: &str| format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#);
+    let pieces = [
+        start("m"),
+        begin(0, call),
+        input(0, r#"{"query":"#),
+        input(0, r#""cats"}"#),
+        end(0),
+        begin(1, found),
+        end(1),
+        begin(2, connected),
+        end(2),
+        begin(3, failed),
+        end(3),
+        begin(4, TEXT),
+        text(4, "Cats."),
+        end(4),
+        because("end_turn"),
+        STOP.to_owned(),
+    ];
+    let streamed: String = pieces.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let call = call.replace("{}", r#"{"query":"cats"}"#);
+    let whole = format!(
+        r#"{{"type":"message","id":"m","role":"assistant","model":"x","content":[{call},{found},{connected},{failed},{{"type":"text","text":"Cats."}}],"stop_reason":"end_turn","usage":{{"input_tokens":3,"output_tokens":5}}}}"#
+    );
+    for log in [streamed, format!("data: {whole}\n\n")] {
+        let codex = crate::testing::converted(&log, "anthropic", "codex");
+        for text in [
+            r#""type":"web_search","query":"cats""#,
+            r#""tool":"mcp__calc__add","arguments":{"a":2},"result":{"content":[{"type":"text","text":"no sum"}]"#,
+            r#""text":"Cats.""#,
+        ] {
+            assert!(codex.contains(text), "{text}\n{codex}");
+        }
+        let gemini = crate::testing::converted(&log, "anthropic", "gemini");
+        for text in [
+            r#""tool_id":"srv_1""#,
+            r#""output":"Cats\nhttps://e.org/cats""#,
+            r#""status":"error","output":"no sum""#,
+        ] {
+            assert!(gemini.contains(text), "{text}\n{gemini}");
+        }
+        let claude = crate::testing::converted(&log, "anthropic", "claude");
+        for block in [found, failed] {
+            assert!(claude.contains(block), "{block}\n{claude}");
+        }
+    }
+}
+
+/// The API pauses a long turn, and goes on with the result of a call in another reply.
+#[test]
+fn a_reply_that_begins_with_a_result_has_its_tokens() {
+    let found = r#"{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[]}"#;
+    let pieces = [
+        start("m"),
+        begin(0, found),
+        end(0),
+        begin(1, TEXT),
+        text(1, "Cats."),
+        end(1),
+        because("end_turn"),
+        STOP.to_owned(),
+    ];
+    let log: String = pieces.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let rollout = crate::testing::converted(&log, "anthropic", "codex:rollout");
+    assert!(
+        rollout.contains(r#""last_token_usage":{"input_tokens":12,"cached_input_tokens":9"#),
+        "{rollout}"
+    );
+}

@@ -14,12 +14,13 @@ mod pending;
 mod pieces;
 mod results;
 mod round;
+mod served;
 mod settle;
 mod thread;
 mod turn;
 mod waiting;
 
-use crate::codec::{Cx, Encode, Encoder, Format, Layout, Tools, Want};
+use crate::codec::{Cx, Dialect, Encode, Encoder, Format, Layout, Tools, Want};
 use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
@@ -30,6 +31,7 @@ use asked::Asked;
 use calls::Calls;
 use late::Late;
 use pending::NO_PLACE;
+use served::Served;
 use thread::Thread;
 
 /// What the assembler is to do besides.
@@ -72,6 +74,8 @@ pub struct Assembler {
     /// Calls may be spoken of before they are told, and have a place then.
     late_calls: bool,
     late: Late,
+    dialect: Dialect,
+    served: Served,
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
@@ -218,6 +222,8 @@ impl Assembler {
             both_sides: source.mode.both_sides,
             late_calls,
             late: Late::default(),
+            dialect: source.dialect,
+            served: Served::default(),
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -238,6 +244,9 @@ impl Assembler {
             if down.out.traced() && self.has_lines {
                 down.out.left_out("a subagent's event; the target knows one thread only");
             }
+            return;
+        }
+        if !self.want.served && !self.want.as_is && self.served(event, down) {
             return;
         }
         if !(self.late_calls && self.holds(event, down)) {

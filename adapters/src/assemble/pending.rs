@@ -12,6 +12,9 @@ use crate::trace::Kept;
 /// Beyond this the memory of a block is given back.
 pub(super) const KEEP: usize = 1 << 16;
 
+/// So many pieces of other kinds are kept of a block.
+const MOST_OTHERS: usize = 1024;
+
 /// A block that deltas build up, or a snapshot that was passed on.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -37,6 +40,8 @@ pub(super) struct Pending {
     pub(super) named: Kept,
     pub(super) signature: Option<String>,
     pub(super) subject: Option<String>,
+    /// Pieces of other kinds, as written: what a text rests on, and a summary.
+    pub(super) others: Vec<String>,
     /// The block's start went on.
     pub(super) started: bool,
     /// The block's stop went on.
@@ -94,6 +99,7 @@ impl Pending {
             named,
             signature,
             subject,
+            others,
             started,
             closed,
             shown,
@@ -103,6 +109,7 @@ impl Pending {
             wait,
             facts,
         } = self;
+        others.clear();
         for text in [id, name, line, body] {
             text.clear();
             if text.capacity() > KEEP {
@@ -129,10 +136,37 @@ impl Pending {
         hold.into_iter().for_each(|out| out.hold(&mut self.kept, what));
     }
 
+    /// What a text rests on, as its whole block says it.
+    pub(super) fn citations(&self) -> Option<String> {
+        let all = self.others.iter().filter_map(|piece| Raw::trusted(piece).get("citation"));
+        let all: Vec<_> = all.map(Raw::as_str).collect();
+        (!all.is_empty()).then(|| format!("[{}]", all.join(",")))
+    }
+
+    /// The block as it began, with what a summary says that has come since.
+    fn summed_up(&self) -> Option<String> {
+        let is_summary = |piece: &Raw<'_>| piece.get("type").is_some_and(|kind| kind.as_str() == "\"compaction_delta\"");
+        let mut members: Vec<_> = Raw::trusted(&self.name).members().collect();
+        let pieces = self.others.iter().map(|piece| Raw::trusted(piece)).filter(is_summary);
+        let mut said = pieces
+            .flat_map(Raw::members)
+            .filter(|(key, value)| !key.is("type") && !value.is_null())
+            .peekable();
+        said.peek()?;
+        for (key, value) in said {
+            match members.iter_mut().find(|(known, _)| *known == key) {
+                Some(member) => member.1 = value,
+                None => members.push((key, value)),
+            }
+        }
+        let members = members.iter().map(|(key, value)| format!("\"{}\":{}", key.as_escaped(), value.as_str()));
+        Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+    }
+
     /// The whole of such a block, with the arguments that have come.
     pub(super) fn whole_raw(&self) -> Cow<'_, str> {
         if self.ends.is_empty() {
-            return Cow::Borrowed(&self.name);
+            return self.summed_up().map_or(Cow::Borrowed(&self.name), Cow::Owned);
         }
         let input = Str::trusted(&self.body).unescape();
         if !is_one_value(&input) {
@@ -160,6 +194,7 @@ impl Pending {
                 self.body.push_str(text.as_escaped());
                 self.ends.push(self.body.len());
             }
+            Piece::Other(raw) if self.others.len() < MOST_OTHERS => self.others.push(raw.as_str().to_owned()),
             Piece::Other(_) => {}
         }
     }

@@ -4,7 +4,7 @@ use super::Desk;
 use super::pending::{BlockKind, KEEP, NO_PLACE, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept, tell_waited};
 use super::thread::Thread;
 use crate::codec::{Tools, Want};
-use crate::event::{Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
+use crate::event::{Agent, At, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Field, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
 
 /// So many bytes of a call's arguments are a piece at most.
@@ -459,6 +459,17 @@ impl Thread {
         } else if want.snapshots && !block.shown && block.says_something() {
             let text = Str::trusted(&block.body);
             let raw = block.whole_raw();
+            let citations = block.citations();
+            let fields: Vec<_> = citations
+                .as_deref()
+                .map(|list| Field {
+                    at: At::Block(0),
+                    key: Str::trusted("citations"),
+                    value: Raw::trusted(list),
+                    known: true,
+                })
+                .into_iter()
+                .collect();
             let begun: &str = match block.kind {
                 BlockKind::Redacted => &block.name,
                 BlockKind::Other => &raw,
@@ -479,7 +490,7 @@ impl Thread {
                     kind: Raw::trusted(&raw).get("type").and_then(Raw::string).unwrap_or_default(),
                     raw: Raw::trusted(&raw),
                 },
-                _ => Block::Text { text, fields: &[] },
+                _ => Block::Text { text, fields: &fields },
             };
             let blocks = [whole];
             if !kept.is_empty() {

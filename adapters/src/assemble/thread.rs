@@ -163,6 +163,8 @@ impl Thread {
                     ..*event
                 });
             }
+        } else if matches!(delta.piece, Piece::Other(_)) && !desk.want.served {
+            desk.down.out.left_out(NO_PLACE);
         } else {
             if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) = delta.piece {
                 desk.down.out.hold(&mut block.kept, text.as_escaped());

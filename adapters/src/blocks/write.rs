@@ -1,6 +1,6 @@
 use super::{Signature, Vocabulary};
 use crate::event::{At, Block, Content, Field, Fields, Media, ToolResult};
-use crate::json::Out;
+use crate::json::{Out, Raw};
 
 /// Writes the objects of a dialect.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ impl Writer {
         match block {
             _ if self.own => true,
             Block::Media(media) => !ELSEWHERE.iter().any(|kind| media.kind.is(kind)) || media.picture().is_some(),
+            // Others have parts of this name; the API's own holds the summary.
+            Block::Other { kind, raw } if kind.is("compaction") => raw.get("content").is_some(),
             Block::Other { kind, .. } => !HERE.iter().chain(&ELSEWHERE).any(|known| kind.is(known)),
             _ => true,
         }
@@ -67,6 +69,16 @@ impl Writer {
             Block::Text { text, fields } => {
                 out.lit("{\"type\":\"text\",\"text\":");
                 out.str(*text);
+                // What it rests on is said in the API's own words: who seals thoughts has them.
+                let cited = || {
+                    fields
+                        .iter()
+                        .find(|field| field.key.is("citations") && field.value.elements().any(is_citation))
+                };
+                if let Some(field) = cited().filter(|_| !self.own && matches!(self.words.signature, Signature::Seal)) {
+                    out.lit(",\"citations\":");
+                    out.raw(field.value);
+                }
                 *fields
             }
             Block::Thinking(thinking) => {
@@ -135,6 +147,11 @@ impl Writer {
         self.inner(out, result.fields);
         out.lit("}");
     }
+}
+
+fn is_citation(citation: Raw<'_>) -> bool {
+    let kind = citation.get("type").and_then(Raw::string);
+    kind.is_some_and(|kind| kind.as_escaped().ends_with("_location")) && citation.get("cited_text").is_some()
 }
 
 /// What content blocks are that have a meaning here: one of these that was not understood elsewhere is none.

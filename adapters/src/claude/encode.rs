@@ -238,9 +238,9 @@ impl Encode for Encoder {
 
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
-            Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),
-            Layout::Lines => Want::SNAPSHOTS.with_subagents().with_whole_rounds(),
-            Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
+            Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction().with_served(),
+            Layout::Lines => Want::SNAPSHOTS.with_subagents().with_whole_rounds().with_served(),
+            Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents().with_served(),
             Layout::Text => Want::SNAPSHOTS.without_thoughts().with_tools(Tools::Nothing),
             // Of calls it says those that were refused.
             _ => Want::SNAPSHOTS.without_thoughts().with_tools(Tools::Names),

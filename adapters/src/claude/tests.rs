@@ -384,3 +384,20 @@ fn an_answer_that_was_told_before_an_earlier_outcome_is_not_said_again() {
         assert!(!ledger.contains("\"line\":8,\"pointer\":\"/result\""), "{to}: {ledger}");
     }
 }
+
+#[test]
+fn what_holds_a_text_is_read_where_there_are_no_such_blocks() {
+    let found = r#"{"type":"search_result","source":"https://e.org/cats","title":"Cats","content":[{"type":"text","text":"They purr."}]}"#;
+    let document = r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"All of it."},"title":"Book"}"#;
+    let log = format!(
+        r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","claude_code_version":"2.1.0","uuid":"1"}}
+{{"type":"assistant","message":{{"id":"m1","role":"assistant","model":"m","content":[{{"type":"tool_use","id":"t","name":"Frob","input":{{}}}}]}},"session_id":"s","uuid":"2"}}
+{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{found},{document}]}}]}},"session_id":"s","uuid":"3"}}
+"#
+    );
+    let gemini = crate::testing::converted(&log, "claude", "gemini");
+    let text = r#""output":"Cats\nThey purr.\nhttps://e.org/cats\nBook\nAll of it.""#;
+    assert!(gemini.contains(text), "{gemini}");
+    let kept = crate::testing::converted(&log, "claude", "claude:transcript");
+    assert!(kept.contains(found) && kept.contains(document), "{kept}");
+}

@@ -36,6 +36,8 @@ pub struct Want {
     pub models: bool,
     /// Calls have their ids.
     pub call_ids: bool,
+    /// What the model's API does itself stays a part of the reply, in the API's own blocks.
+    pub served: bool,
 }
 
 /// What a target writes of tools.
@@ -68,6 +70,7 @@ impl Want {
         tools: Tools::Calls,
         models: true,
         call_ids: true,
+        served: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -123,6 +126,11 @@ impl Want {
     /// The same where no reply says which model gave it.
     pub const fn without_models(self) -> Self {
         Self { models: false, ..self }
+    }
+
+    /// The same where replies are kept as the API gave them.
+    pub const fn with_served(self) -> Self {
+        Self { served: true, ..self }
     }
 
     /// The same where calls have no ids.

@@ -323,7 +323,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_rounds()
+        Want::SNAPSHOTS.with_whole_rounds().with_served()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
