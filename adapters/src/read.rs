@@ -384,7 +384,7 @@ impl Encode for Collector {
         Want {
             at_once: true,
             whole_rounds: true,
-            ..Want::SNAPSHOTS.with_subagents()
+            ..Want::SNAPSHOTS.with_subagents().with_served()
         }
     }
 
