@@ -60,7 +60,7 @@ impl Restrictions {
                 .iter()
                 .filter(|(typed, value)| flag.names.contains(&typed.as_str()) && !is_off(value));
             let values: Vec<&str> = given.clone().filter_map(|(_, value)| value.as_deref()).collect();
-            let Some((typed, _)) = given.last() else { continue };
+            let Some((typed, _)) = given.clone().next_back() else { continue };
             for restriction in *restrictions {
                 match restriction {
                     Restriction::Unable(instead) => return Err(format!("{typed} is nothing that the built-in agent can do: {instead}")),
