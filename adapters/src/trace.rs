@@ -25,7 +25,7 @@ use many::{FEW, Many, alike, and_others, of_each_kind};
 use marks::Marks;
 use stand_ins::StandIns;
 use walk::{Places, uncovered};
-use watched::Watched;
+use watched::Watching;
 
 /// The addresses of a part's first byte and of the one behind its last.
 type Span = (usize, usize);
@@ -54,7 +54,7 @@ pub struct Trace {
     /// What stands for parts of the line: its addresses, and theirs.
     stand_ins: RefCell<StandIns>,
     /// Texts that are watched, and what was kept of which they are made.
-    watched: RefCell<Vec<Watched>>,
+    watched: RefCell<Watching>,
     /// Texts that were watched and went over.
     seen: RefCell<HashSet<Span>>,
     findings: RefCell<Many<Finding>>,
@@ -257,7 +257,7 @@ impl Trace {
                 let parts = stand_ins.touching(address(part)).map(|(_, source)| source);
                 parts.filter(|(from, to)| *from >= begin && *to <= end).for_each(tell);
                 let mut watched = self.watched.borrow_mut();
-                let is_one = watched.iter().any(|watched| watched.made == address(part));
+                let is_one = watched.of(part).next().is_some();
                 let inside = |made| if is_one { made == address(part) } else { within(made, address(part)) };
                 let told = watched.iter_mut().filter(|watched| inside(watched.made));
                 told.for_each(|watched| watched.renamed = Some(note));

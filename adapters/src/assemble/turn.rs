@@ -254,7 +254,8 @@ impl Assembler {
 
     /// A subagent says something for the first time: its call stands before it.
     pub(super) fn settle_call_of(&mut self, call: Str<'_>, origin: Origin<'_>, down: &mut Down<'_, '_>) {
-        if self.threads.has(call.as_escaped()) {
+        // As a rule the call has gone over, and no thread has to be looked through for it: there may be very many.
+        if self.threads.has(call.as_escaped()) || self.calls.find_for_result(call).is_some() {
             return;
         }
         let origin = Origin {
@@ -263,7 +264,6 @@ impl Assembler {
             ..origin
         };
         for thread in self.threads.all() {
-            // As a rule the call has gone over, and none does.
             if !thread.holds(call) {
                 continue;
             }
@@ -276,7 +276,7 @@ impl Assembler {
                 answered: None,
                 down,
             };
-            thread.settle_call(call, origin, &mut desk);
+            return thread.settle_call(call, origin, &mut desk);
         }
     }
 

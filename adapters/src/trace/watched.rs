@@ -1,5 +1,7 @@
 //! Texts that say what was kept of earlier lines: whether they go over is watched.
 
+use std::collections::BTreeMap;
+
 use super::{Kept, Span, Trace, address};
 use crate::event::Fate;
 
@@ -21,6 +23,51 @@ impl Watched {
     }
 }
 
+/// All texts that are watched, in the order in which that began.
+#[derive(Debug, Default)]
+pub(super) struct Watching {
+    all: Vec<Watched>,
+    /// Where in `all` those stand that are a text, of which there may be very many.
+    places: BTreeMap<Span, Vec<usize>>,
+}
+
+impl Watching {
+    fn push(&mut self, watched: Watched) {
+        self.places.entry(watched.made).or_default().push(self.all.len());
+        self.all.push(watched);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        for gone in self.all.drain(len.min(self.all.len())..).rev() {
+            if let Some(places) = self.places.get_mut(&gone.made) {
+                places.pop();
+                if places.is_empty() {
+                    self.places.remove(&gone.made);
+                }
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.places.clear();
+    }
+
+    /// Those of a text.
+    pub(super) fn of(&self, made: &str) -> impl Iterator<Item = &Watched> {
+        let places = self.places.get(&address(made)).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|&at| &self.all[at])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Watched> {
+        self.all.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Watched> {
+        self.all.iter_mut()
+    }
+}
+
 impl Trace {
     /// Watches whether a text goes over that is no part of the line but says what was `kept`: [`Self::saw`] tells.
     pub fn watch(&self, made: &str, kept: &Kept) {
@@ -37,7 +84,7 @@ impl Trace {
 
     /// What is watched, for [`Self::watch_no_more`].
     pub(crate) fn watches(&self) -> (usize, usize) {
-        (self.watched.borrow().len(), self.stand_ins.borrow().len())
+        (self.watched.borrow().all.len(), self.stand_ins.borrow().len())
     }
 
     /// Of what was watched since then all is told.
@@ -49,8 +96,7 @@ impl Trace {
     /// Tells whether what was kept has gone over with `made`, which was watched. Whoever holds that tells it later.
     pub fn told(&self, kept: &mut Kept, made: &str, note: &'static str) {
         let watched = self.watched.borrow();
-        let watched = watched.iter().filter(|watched| watched.made == address(made));
-        let (held, renamed) = watched.fold((false, None), |(held, renamed), watched| {
+        let (held, renamed) = watched.of(made).fold((false, None), |(held, renamed), watched| {
             (held || watched.held, renamed.or(watched.renamed))
         });
         match (held, renamed) {
@@ -64,7 +110,7 @@ impl Trace {
 
     /// The same if it has; else it may do so yet.
     pub(crate) fn told_if_said(&self, kept: &mut Kept, made: &str, note: &'static str) {
-        let is_held = self.watched.borrow().iter().any(|watched| watched.held && watched.made == address(made));
+        let is_held = self.watched.borrow().of(made).any(|watched| watched.held);
         if is_held || self.saw(made) {
             self.told(kept, made, note);
         }

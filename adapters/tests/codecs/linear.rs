@@ -13,10 +13,12 @@ const MORE: usize = 10;
 /// How many times as long that may take: what is quadratic takes a hundred times as long.
 const MOST: u32 = 40;
 /// What takes less than this is not compared; for many as much of anything, that is no time.
-const NO_TIME: Duration = Duration::from_millis(60);
+const NO_TIME: Duration = Duration::from_millis(150);
+/// The work of a thread is counted at such intervals by some kernels.
+const INTERVAL: Duration = Duration::from_millis(4);
 
 /// How many of each there are in the shorter log.
-const FEW: usize = if cfg!(debug_assertions) { 500 } else { 5000 };
+const FEW: usize = if cfg!(debug_assertions) { 1000 } else { 5000 };
 
 const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":["Bash"],"mcp_servers":[],"model":"m","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.0.0","uuid":"u"}"#;
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":"done","session_id":"s","total_cost_usd":0,"usage":{"input_tokens":1,"output_tokens":1},"permission_denials":[],"uuid":"r"}"#;
@@ -249,7 +251,7 @@ fn is_linear(name: &str, options: &Options, few: &[u8], many: &[u8], wrongs: &mu
     let mut measured = (Duration::ZERO, Duration::ZERO);
     for _ in 0..3 {
         let (short, long) = (work(options, few), work(options, many));
-        if long < NO_TIME || long < short * MOST {
+        if long < NO_TIME || long < (short + INTERVAL) * MOST {
             return;
         }
         measured = (short, long);
