@@ -246,7 +246,7 @@ impl Assembler {
             }
             return;
         }
-        if !self.want.served && !self.want.as_is && self.served(event, down) {
+        if !self.want.served && !self.want.as_is && self.served.looks_at(&event.kind) && self.served(event, down) {
             return;
         }
         if !(self.late_calls && self.holds(event, down)) {

@@ -334,6 +334,19 @@ impl Part {
 }
 
 impl Served {
+    /// Whether such an event may be one of such a tool, or of a reply that has one.
+    #[inline]
+    pub(super) fn looks_at(&self, kind: &Kind<'_>) -> bool {
+        match kind {
+            Kind::Delta(_) | Kind::BlockStop(_) => !self.open.is_empty(),
+            Kind::RoundStop(_) => !self.rounds.is_empty(),
+            Kind::ToolResult(result) => matches!(result.content, Content::Blocks(_)),
+            Kind::Prompt(prompt) => matches!(prompt.content, Content::Blocks(_)),
+            Kind::BlockStart(_) | Kind::RoundStart(_) | Kind::Reply(_) => true,
+            _ => false,
+        }
+    }
+
     /// The round that is going on in a thread; another id is another one.
     fn part(&mut self, parent: Option<&str>, id: Option<Str<'_>>) -> &mut Part {
         let at = self.rounds.iter().position(|(of, _)| of.as_deref() == parent).unwrap_or_else(|| {

@@ -208,8 +208,10 @@ impl<'a> Usage<'a> {
     /// Tokens that the model wrote, what it thought with counted in. Some sources count that beside the output, or in the total alone.
     pub fn written_tokens(&self) -> Option<u64> {
         let output = self.output?.value;
+        // Who counts it beside the output says a total, too.
+        let Some(total) = self.total else { return Some(output) };
         let said = self.raw.and_then(|raw| raw.get("thoughts")?.u64());
-        let beside = said.or_else(|| self.total?.value.checked_sub(self.prompt_tokens()?.saturating_add(output)));
+        let beside = said.or_else(|| total.value.checked_sub(self.prompt_tokens()?.saturating_add(output)));
         Some(output.saturating_add(beside.unwrap_or(0)))
     }
 
