@@ -35,10 +35,15 @@ pub(super) struct Words {
     writing: Mutex<()>,
 }
 
+/// The logs that say each word.
+type Held = HashMap<Box<str>, Vec<Doc>>;
+
 #[derive(Debug, Default)]
 struct State {
-    held: HashMap<Box<str>, Vec<Doc>>,
+    held: Held,
     weight: usize,
+    /// What is being written to a file, and is found here until that is there.
+    leaving: Arc<Held>,
     files: Vec<Arc<Sorted>>,
     next: Doc,
     next_file: u64,
@@ -107,24 +112,32 @@ impl Words {
     /// Everything that is held goes to a file.
     pub(super) fn flush(&self) -> io::Result<()> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = {
+        let leaving = {
             let mut state = self.state();
+            // What could not be written before is written now.
+            for (word, docs) in std::mem::take(&mut state.leaving).iter() {
+                state.held.entry(word.clone()).or_default().extend(docs);
+            }
             state.weight = 0;
-            std::mem::take(&mut state.held)
+            state.leaving = Arc::new(std::mem::take(&mut state.held));
+            Arc::clone(&state.leaving)
         };
-        if held.is_empty() {
+        if leaving.is_empty() {
             return Ok(());
         }
-        let mut held: Vec<(Box<str>, Vec<Doc>)> = held.into_iter().collect();
-        held.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let mut words: Vec<(&Box<str>, &Vec<Doc>)> = leaving.iter().collect();
+        words.sort_unstable();
         let mut writer = self.begin()?;
-        for (word, mut docs) in held {
+        for (word, docs) in words {
+            let mut docs = docs.clone();
             docs.sort_unstable();
             docs.dedup();
-            writer.put(&word, &docs)?;
+            writer.put(word, &docs)?;
         }
         let file = Arc::new(writer.end()?);
-        self.state().files.push(file);
+        let mut state = self.state();
+        state.files.push(file);
+        state.leaving = Arc::default();
         Ok(())
     }
 
@@ -182,11 +195,13 @@ impl Words {
         let mut docs = HashSet::new();
         let files = {
             let state = self.state();
-            if begins {
-                let fitting = state.held.iter().filter(|(known, _)| known.starts_with(word));
-                docs.extend(fitting.flat_map(|(_, docs)| docs));
-            } else if let Some(known) = state.held.get(word) {
-                docs.extend(known);
+            for held in [&state.held, &state.leaving] {
+                if begins {
+                    let fitting = held.iter().filter(|(known, _)| known.starts_with(word));
+                    docs.extend(fitting.flat_map(|(_, docs)| docs));
+                } else if let Some(known) = held.get(word) {
+                    docs.extend(known);
+                }
             }
             state.files.clone()
         };

@@ -85,3 +85,34 @@ fn what_was_put_in_is_found_in_memory_in_files_and_in_one_file() {
     assert!(torn.find("common").is_ok() || torn.find("common").is_err());
     assert!(torn.find(&text(0)[..40]).is_err());
 }
+
+#[test]
+fn what_is_being_written_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Words::empty(Some(folder.path().to_owned()));
+    for doc in 1..=5 {
+        let words: String = (0..20_000).map(|n| format!("word{n}of{doc} ")).collect();
+        index.add(doc, &of(&(words + "needle"))).unwrap();
+        std::thread::scope(|scope| {
+            let writes = scope.spawn(|| index.flush().unwrap());
+            while !writes.is_finished() {
+                assert_eq!(found(&index, "needle"), (1..=doc).collect::<Vec<_>>());
+            }
+        });
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_found_and_written_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("later");
+    let index = Words::empty(Some(place.clone()));
+    for doc in 1..=2 {
+        index.add(doc, &of("needle")).unwrap();
+        assert!(index.flush().is_err());
+        assert_eq!(found(&index, "needle"), (1..=doc).collect::<Vec<_>>());
+    }
+    std::fs::create_dir(&place).unwrap();
+    index.flush().unwrap();
+    assert_eq!(found(&index, "needle"), [1, 2]);
+}
