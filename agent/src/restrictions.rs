@@ -59,14 +59,16 @@ impl Restrictions {
                 .rest
                 .iter()
                 .filter(|(typed, value)| flag.names.contains(&typed.as_str()) && !is_off(value));
-            let values: Vec<&str> = given.clone().filter_map(|(_, value)| value.as_deref()).collect();
             let Some((typed, _)) = given.clone().next_back() else { continue };
             for restriction in *restrictions {
                 match restriction {
                     Restriction::Unable(instead) => return Err(format!("{typed} is nothing that the built-in agent can do: {instead}")),
-                    Restriction::OtherServers => found
-                        .servers
-                        .extend(values.iter().flat_map(|value| value.split(',')).map(|name| name.trim().to_owned())),
+                    Restriction::OtherServers => {
+                        let lists = given.clone().filter_map(|(_, value)| value.as_deref());
+                        found
+                            .servers
+                            .extend(lists.flat_map(|list| list.split(',')).map(|name| name.trim().to_owned()));
+                    }
                     _ => {}
                 }
                 found.all.push(*restriction);

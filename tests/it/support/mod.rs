@@ -1,5 +1,6 @@
 //! What tests of living programs share.
 
+pub(crate) mod app_server;
 pub(crate) mod asked;
 pub(crate) mod claude;
 pub(crate) mod model;
