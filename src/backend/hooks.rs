@@ -39,17 +39,6 @@ pub struct Question {
     pub reply: oneshot::Sender<String>,
 }
 
-/// What the host wants to be called for: the event, a pattern of tool names, and the ids of its callbacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Callback {
-    /// `PreToolUse`, `Stop` …
-    pub event: String,
-    /// Tool names; `None` is all of them.
-    pub matcher: Option<String>,
-    /// The host's ids.
-    pub ids: Vec<String>,
-}
-
 /// The socket, the settings file and their folder, which only we can read. All are gone with this.
 #[derive(Debug)]
 pub struct Hooks {
@@ -64,7 +53,7 @@ impl Hooks {
     ///
     /// # Errors
     /// Those of the file system, and a settings file of the user's that is no JSON object.
-    pub fn new(events: &[String], users: Option<&Path>, patience: Duration) -> std::io::Result<Self> {
+    pub fn new(events: &[&str], users: Option<&Path>, patience: Duration) -> std::io::Result<Self> {
         let folder = leftover::Folder::new()?;
         let listener = UnixListener::bind(folder.path().join("socket"))?;
         let mut settings = match users {
@@ -83,7 +72,7 @@ impl Hooks {
         let hooks = settings.as_object_mut().ok_or_else(refused)?.entry("hooks").or_insert_with(|| json!({}));
         for event in events {
             let ours = json!({ "matcher": "*", "hooks": [{ "type": "command", "command": command, "timeout": timeout }] });
-            let list = hooks.as_object_mut().ok_or_else(refused)?.entry(event).or_insert_with(|| json!([]));
+            let list = hooks.as_object_mut().ok_or_else(refused)?.entry(*event).or_insert_with(|| json!([]));
             list.as_array_mut().ok_or_else(refused)?.push(ours);
         }
         std::fs::write(folder.path().join("settings.json"), serde_json::to_vec(&settings)?)?;
@@ -113,39 +102,6 @@ impl Hooks {
 impl Drop for Hooks {
     fn drop(&mut self) {
         self.server.abort();
-    }
-}
-
-impl Callback {
-    /// What a host's `initialize` asks for: `{EVENT:[{matcher,hookCallbackIds}]}`.
-    pub fn read(hooks: &Value) -> Vec<Self> {
-        let mut callbacks = Vec::new();
-        for (event, matchers) in hooks.as_object().into_iter().flatten() {
-            for matcher in matchers.as_array().into_iter().flatten() {
-                let ids = matcher["hookCallbackIds"].as_array().into_iter().flatten();
-                callbacks.push(Self {
-                    event: event.clone(),
-                    matcher: matcher["matcher"].as_str().map(str::to_owned),
-                    ids: ids.filter_map(Value::as_str).map(str::to_owned).collect(),
-                });
-            }
-        }
-        callbacks
-    }
-
-    /// Whether it is to be called for this event and tool; events without a tool have no pattern to fit.
-    pub fn wants(&self, event: &str, tool: Option<&str>) -> bool {
-        if self.event != event {
-            return false;
-        }
-        let (Some(matcher), Some(tool)) = (self.matcher.as_deref(), tool) else {
-            return true;
-        };
-        if matches!(matcher, "" | "*") {
-            return true;
-        }
-        let pattern = fancy_regex::Regex::new(&format!("^(?:{matcher})$"));
-        pattern.map_or(matcher == tool, |pattern| pattern.is_match(tool).unwrap_or(false))
     }
 }
 
@@ -199,25 +155,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callbacks_are_called_for_the_tools_that_they_name() {
-        let hooks = json!({ "PreToolUse": [{ "matcher": "Bash", "hookCallbackIds": ["a"] }, { "matcher": "Edit|Wr.*", "hookCallbackIds": ["b"] }],
-                            "Stop": [{ "matcher": null, "hookCallbackIds": ["c"] }] });
-        let callbacks = Callback::read(&hooks);
-        let wanted = |event: &str, tool: Option<&str>| -> Vec<&str> {
-            let ids = callbacks
-                .iter()
-                .filter(|callback| callback.wants(event, tool))
-                .flat_map(|callback| &callback.ids);
-            ids.map(String::as_str).collect()
-        };
-        assert_eq!(wanted("PreToolUse", Some("Bash")), ["a"]);
-        assert_eq!(wanted("PreToolUse", Some("Write")), ["b"]);
-        assert_eq!(wanted("PreToolUse", Some("BashOutput")), [""; 0]);
-        assert_eq!(wanted("Stop", None), ["c"]);
-        assert_eq!(wanted("PostToolUse", Some("Bash")), [""; 0]);
-    }
-
-    #[test]
     fn hooks_stand_beside_those_of_the_user_and_outwait_the_session() {
         let users = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(
@@ -227,7 +164,7 @@ mod tests {
         .unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         for (patience, timeout) in [(5, 65_000), (u64::from(u32::MAX), i64::from(i32::MAX))] {
-            let events = ["Stop".to_owned(), "PermissionRequest".to_owned()];
+            let events = ["Stop", "PermissionRequest"];
             let hooks = runtime.block_on(async { Hooks::new(&events, Some(users.path()), Duration::from_secs(patience)).unwrap() });
             let settings: Value = serde_json::from_slice(&std::fs::read(hooks.settings()).unwrap()).unwrap();
             assert_eq!(settings["model"]["name"], "m");

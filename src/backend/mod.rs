@@ -24,8 +24,10 @@ use tokio::sync::watch;
 
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::conduct::Facts;
-use crate::adapters::raw::event::{Event, Input};
+use crate::adapters::raw::event::{Event, Fields, Input};
 use crate::adapters::raw::json::{Raw, Str};
+use crate::agent::hooks::Callback;
+use crate::agent::persona;
 use crate::child::{Child, Steps};
 pub use agentglot_agent::model;
 
@@ -69,6 +71,13 @@ pub struct TypedQuestion {
     pub input: String,
     /// What was printed.
     pub text: Vec<u8>,
+}
+
+/// The hooks that a host names when it begins.
+pub fn callbacks(host: Dialect, fields: Fields<'_>) -> Vec<Callback> {
+    let hooks = fields.iter().find(|field| field.key.is("hooks"));
+    let hooks = hooks.and_then(|field| serde_json::from_str(field.value.as_str()).ok());
+    hooks.map(|hooks| Callback::read(persona::of(host).hooks, &hooks)).unwrap_or_default()
 }
 
 /// The same input with another word as the value of a member.
@@ -152,6 +161,11 @@ pub trait Backend: fmt::Debug {
 
     /// Whether a tool that was allowed with other arguments runs with these.
     fn takes_changes(&self) -> bool {
+        true
+    }
+
+    /// Whether it calls the hooks that its host names. If not, the session calls those of the moments that it sees.
+    fn calls_hooks(&self) -> bool {
         true
     }
 

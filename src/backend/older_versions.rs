@@ -72,6 +72,10 @@ impl Backend for MaybeOlder {
         self.now().takes_changes()
     }
 
+    fn calls_hooks(&self) -> bool {
+        self.now().calls_hooks()
+    }
+
     fn queued(&self) -> usize {
         self.now().queued()
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
-use super::cli::{died, locate, own_configs};
+use super::cli::{asking, died, locate, own_configs};
 use super::host_servers::{Inside, Known, next};
 use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
@@ -16,14 +16,15 @@ use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin
 use crate::adapters::raw::frame::{Line, Lines};
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::Str;
-use crate::adapters::raw::launch::{Launch, Program, Resume, serving};
+use crate::adapters::raw::launch::{Launch, PermissionMode, Program, Resume, serving};
 use crate::adapters::raw::prompts;
 use crate::adapters::raw::server::Listed;
+use crate::agent::hooks::HookEvent;
 use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
 use crate::backend::control_support::{Behind, Control, Reach, reach};
 use crate::backend::settings::settings;
-use crate::backend::{Backend, Hurry, Said, end, with_word};
+use crate::backend::{Backend, Hurry, Said, callbacks, end, with_word};
 use crate::child::{Child, Environment, Plan, Steps};
 use crate::session::Timers;
 use crate::status::Failure;
@@ -50,6 +51,8 @@ pub struct Requests {
     said: Vec<u8>,
     /// Why nothing more will come behind that.
     over: Option<String>,
+    /// Hooks of the host's guard calls: the program is to ask about each that it asks about at all.
+    guarded: bool,
     /// The program has been started once: there is no second one.
     started: bool,
     /// It ended in the middle of the handshake.
@@ -131,6 +134,7 @@ impl Requests {
             room: vec![0; 64 << 10],
             said: Vec::new(),
             over: None,
+            guarded: false,
             started: false,
             unheard: false,
             unfinished: 0,
@@ -222,6 +226,13 @@ impl Requests {
         if !std::mem::replace(&mut self.started, true) {
             if let InputKind::Request(request) = input.kind {
                 self.host.conduct().amend(request, input.fields, &mut self.launch);
+                self.guarded = callbacks(self.host, input.fields)
+                    .iter()
+                    .any(|callback| callback.event == HookEvent::PreToolUse);
+                if self.guarded {
+                    self.launch.permission = self.launch.permission.map(asking);
+                    self.launch.allowed_tools.clear();
+                }
                 let agents = input.fields.iter().find(|field| field.key.is("agents") && !field.value.is_null());
                 self.launch.agents = agents.map(|field| field.value.as_str().to_owned()).or(self.launch.agents.take());
                 let objects = self.behind.traits.serves.is_some_and(|serves| serves.wants_objects);
@@ -395,6 +406,14 @@ impl Backend for Requests {
                 let kind = InputKind::Prompt(&prompt);
                 self.converse(|client, exchange| client.input(&Input { kind, ..*input }, exchange))
             }
+            InputKind::Request(request) if request.kind == ControlKind::SetMode && self.guarded => {
+                let field = input.fields.iter().find(|field| field.key.is("mode"));
+                let word = field.and_then(|field| field.value.string()).map(Str::unescape).unwrap_or_default();
+                let mode = PermissionMode::from_name(self.host, &word).map(asking);
+                with_word(input, "mode", mode.and_then(|mode| mode.name(self.host)).unwrap_or(&word), |input| {
+                    self.converse(|client, exchange| client.input(input, exchange))
+                })
+            }
             InputKind::Request(request) if request.kind == ControlKind::SetModel => {
                 let field = input.fields.iter().find(|field| field.key.is("model"));
                 let word = field.and_then(|field| field.value.string());
@@ -412,6 +431,10 @@ impl Backend for Requests {
 
     fn takes_changes(&self) -> bool {
         reach(Control::ChangedArguments, self.host, Behind::Program(self.dialect)).0 == Reach::Passed
+    }
+
+    fn calls_hooks(&self) -> bool {
+        false
     }
 
     fn inside(&self) -> &[Known] {

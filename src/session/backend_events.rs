@@ -39,7 +39,9 @@ impl Session {
         }
         self.learn_facts(event);
         if !self.over_limit(event, now, backend) {
+            let from = self.out.len();
             self.hear(event, now, backend);
+            self.hooks_watch(from, now);
         }
         if self.introduced && !self.asides.is_empty() {
             self.tell_asides();
@@ -71,7 +73,9 @@ impl Session {
             Kind::Request(request) => return self.hear_request(event, request, now, backend),
             Kind::Outcome(outcome) => {
                 let folds = backend.folds_prompts();
-                return self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, folds, now));
+                let from = self.out.len();
+                self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, folds, now));
+                return self.hooks_before_end(outcome, from, now, backend);
             }
             Kind::Session(session) => return self.hear_session(event, session, now, backend),
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),
@@ -126,11 +130,27 @@ impl Session {
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
             return Self::nameless(request, event.fields, backend);
         };
-        let asks_permission = request.kind == ControlKind::CanUseTool;
-        if asks_permission && self.ruled(&id, request, backend) {
+        if request.kind == ControlKind::CanUseTool && self.hooks_judge(&id, event, request, now, backend) {
             return;
         }
-        let free = asks_permission && self.is_free(request.permission, backend.dialect());
+        self.put_to_host(id, event, request, false, now, backend);
+    }
+
+    /// Puts a question to the host, if nothing answers it before. `wanted`: whatever its rules and its mode say, it is to be asked.
+    pub(super) fn put_to_host(
+        &mut self,
+        id: String,
+        event: &Event<'_>,
+        request: &Request<'_>,
+        wanted: bool,
+        now: Instant,
+        backend: &mut dyn Backend,
+    ) {
+        let asks_permission = request.kind == ControlKind::CanUseTool;
+        if asks_permission && !wanted && self.ruled(&id, request, backend) {
+            return;
+        }
+        let free = asks_permission && !wanted && self.is_free(request.permission, backend.dialect());
         if self.host.types_answers && asks_permission && (self.same || !self.host.allows_all) {
             self.unasked.push_back(text_questions::Question::of(&id, event, request));
             return self.ask_person(now, backend);

@@ -9,7 +9,7 @@ use crate::adapters::raw::conduct::Answer;
 use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
 use crate::adapters::raw::json::{Raw, Shape, Str};
 use crate::adapters::raw::launch::PermissionMode;
-use crate::adapters::raw::tools::Translate;
+use crate::adapters::raw::tools::{Arena, Translate};
 use crate::agent::control_requests::{NOBODY, UNSEEN};
 use crate::backend::Backend;
 use crate::backend::host_servers::OURS;
@@ -79,7 +79,7 @@ impl Session {
         match updated {
             Some(_) if same => respond(id, ALLOW, backend),
             Some(updated) if backend.takes_changes() => {
-                let arena = crate::adapters::raw::tools::Arena::new();
+                let arena = Arena::new();
                 let native = Translate::new(self.host.format.dialect, backend.dialect());
                 let call = ToolCall {
                     id: Str::EMPTY,
@@ -149,6 +149,10 @@ impl Session {
         // What the dialect's own program would refuse does not reach the back end, unless that is the program itself.
         if refused && !self.same {
             return self.reply(Some(&id), &answer);
+        }
+        self.learn_hooks(request, input.fields, backend);
+        if request.kind == ControlKind::Interrupt {
+            self.hooks_stop(now, backend);
         }
         let taken = backend.input(input);
         let answer = if request.kind == ControlKind::Initialize {
@@ -273,6 +277,7 @@ impl Session {
 
     /// Keeps what was denied for the outcome of the turn; each is the body of a JSON string, but for the arguments, which are JSON.
     fn note_denial(&mut self, tool: &str, call: &str, input: &str) {
+        self.hooks.denied(call);
         let comma = if self.denials.is_empty() { "" } else { "," };
         let input = if input.is_empty() { "{}" } else { input };
         self.denials.push_str(&format!(
@@ -286,29 +291,36 @@ impl Session {
         let (true, Some(permission)) = (!self.same, request.permission) else {
             return false;
         };
-        let arena = crate::adapters::raw::tools::Arena::new();
-        let host = self.host.format.dialect;
-        let native = Translate::new(backend.dialect(), host);
-        let call = ToolCall {
-            id: Str::EMPTY,
-            name: permission.name,
-            kind: Default::default(),
-            input: permission.input.unwrap_or(Raw::trusted("{}")),
-            fields: &[],
-        };
-        let call = native.call(&call, &arena).unwrap_or(call);
-        let mode = PermissionMode::from_name(host, &self.host.facts.permission_mode);
-        match self.host.rules.judge(&call.name.unescape(), Some(call.input), mode) {
-            None if self.allowed.iter().any(|tool| tool == call.name.as_escaped()) => allow_unseen(id, backend),
+        let (tool, input) = self.in_hosts_words(permission, backend.dialect());
+        let mode = PermissionMode::from_name(self.host.format.dialect, &self.host.facts.permission_mode);
+        match self.host.rules.judge(&Str::trusted(&tool).unescape(), Some(Raw::trusted(&input)), mode) {
+            None if self.allowed.contains(&tool) => allow_unseen(id, backend),
             None => return false,
             Some(Verdict::Allow) => allow_unseen(id, backend),
             Some(Verdict::Deny(why)) => {
                 let by_id = permission.call.map_or("", |id| id.as_escaped());
-                self.note_denial(call.name.as_escaped(), by_id, call.input.as_str());
+                self.note_denial(&tool, by_id, &input);
                 refuse(id, why, backend);
             }
         }
         true
+    }
+
+    /// The tool that is asked about, as the body of a JSON string, and its arguments, as the host knows them.
+    pub(super) fn in_hosts_words(&self, permission: &Permission<'_>, agent: Dialect) -> (String, String) {
+        let call = ToolCall {
+            id: Str::EMPTY,
+            name: permission.name,
+            kind: crate::adapters::raw::tools::kind_of(agent, permission.name),
+            input: permission.input.unwrap_or(Raw::trusted("{}")),
+            fields: &[],
+        };
+        let arena = Arena::new();
+        let call = Translate::new(agent, self.host.format.dialect)
+            .call(&call, &arena)
+            .filter(|_| !self.same)
+            .unwrap_or(call);
+        (call.name.as_escaped().to_owned(), call.input.as_str().to_owned())
     }
 
     /// Answers a question of the agent's by policy: the host cannot be asked.

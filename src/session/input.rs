@@ -73,6 +73,9 @@ impl Session {
             InputKind::Chat(chat) => self.chat(input, chat, now, backend),
             InputKind::Request(request) => self.request(input, request, now, backend),
             InputKind::Response(response) => {
+                if self.hook_answered(response, now, backend) {
+                    return;
+                }
                 let Some(asked) = response.id.and_then(|id| self.asked.take(id.as_escaped())) else {
                     self.oddities.stray_answers += 1;
                     let id = response.id.map_or("", |id| id.as_escaped());
@@ -229,7 +232,9 @@ impl Session {
             self.voice.settled();
             self.turn = Some(Turn::new(now, false));
         }
-        backend.input(input);
+        if !self.hooks_hold(input, now) {
+            backend.input(input);
+        }
     }
 
     pub(super) fn remember(&mut self, prompt: &Prompt<'_>) {

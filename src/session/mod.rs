@@ -6,6 +6,7 @@
 mod backend_events;
 mod control;
 mod final_text;
+mod host_hooks;
 mod host_servers;
 mod input;
 mod keep_alive;
@@ -45,6 +46,7 @@ pub use setup::{Clock, Host, Oddities, OnAsk, Timers};
 use spelled_ids::SpelledIds;
 
 use final_text::Spoken;
+use host_hooks::HostHooks;
 use turn::Turn;
 
 /// One conversation.
@@ -116,6 +118,7 @@ pub struct Session {
     /// It has said that the session is to end: what it says behind that is not heard.
     ends: bool,
     spelled_ids: SpelledIds,
+    hooks: HostHooks,
     out: Vec<u8>,
 }
 
@@ -185,6 +188,7 @@ impl Session {
             gone: !host.interactive && !host.types_answers,
             ends: false,
             spelled_ids: SpelledIds::default(),
+            hooks: HostHooks::default(),
             unasked: VecDeque::new(),
             ahead: VecDeque::new(),
             undecided: VecDeque::new(),
@@ -217,8 +221,8 @@ impl Session {
     }
 
     /// Whether a turn runs or waits.
-    pub const fn busy(&self) -> bool {
-        self.turn.is_some() || self.prompts > 0
+    pub fn busy(&self) -> bool {
+        self.turn.is_some() || self.prompts > 0 || self.hooks.holds()
     }
 
     /// How long the back end may take to end by itself.
@@ -305,6 +309,7 @@ impl Session {
     /// The host will say nothing more: nobody is left to answer the agent's questions.
     pub fn host_gone(&mut self, now: Instant, backend: &mut dyn Backend) {
         self.gone = true;
+        self.hooks_gone(now, backend);
         if self.host.types_answers {
             return self.nobody_types(now, backend);
         }
@@ -381,6 +386,7 @@ impl Session {
     /// The turn that runs, and with `all` every one that waits, ends here.
     pub fn end_turns(&mut self, kind: OutcomeKind, why: &str, all: bool, now: Instant) {
         self.moment(now);
+        self.drop_hooks();
         while self.busy() {
             self.end_turn(kind, why, now);
             if !all {
@@ -396,11 +402,11 @@ impl Session {
 
     /// When [`Self::tick`] is to be called, at the latest.
     pub fn deadline(&self) -> Option<Instant> {
-        let silence = self.turn.filter(|_| self.asked.is_empty() && self.deciding == 0).map(|turn| {
+        let silence = self.turn.filter(|_| !self.waits_for_answer()).map(|turn| {
             let limit = if turn.heard { self.timers.silence } else { self.timers.start };
             turn.sign + limit
         });
-        [self.asked.deadline(), self.requested.deadline(), silence, self.beat.due()]
+        [self.due_host(), self.requested.deadline(), silence, self.beat.due()]
             .into_iter()
             .flatten()
             .min()
@@ -408,7 +414,7 @@ impl Session {
 
     /// The same without the back end's own deadlines: those of questions that the host was asked.
     pub fn due_host(&self) -> Option<Instant> {
-        self.asked.deadline()
+        self.asked.deadline().into_iter().chain(self.hooks.deadline()).min()
     }
 
     /// Time has passed. Returns whether the back end is to be stopped because it fell silent.
@@ -433,6 +439,7 @@ impl Session {
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
             }
         }
+        self.hooks_expire(now, backend);
         if self.host.types_answers {
             self.ask_person(now, backend);
         }
@@ -443,7 +450,7 @@ impl Session {
                 &Answer::Refused(format!("no answer from the agent within {waited:.1} s"), None),
             );
         }
-        let Some(turn) = self.turn.filter(|_| self.asked.is_empty() && self.deciding == 0) else {
+        let Some(turn) = self.turn.filter(|_| !self.waits_for_answer()) else {
             return false;
         };
         let limit = if turn.heard { self.timers.silence } else { self.timers.start };
@@ -460,6 +467,7 @@ impl Session {
         if self.fatal.is_some() {
             return;
         }
+        self.drop_hooks();
         self.tell_asides();
         if !self.busy() {
             self.voice.settled();
@@ -472,6 +480,11 @@ impl Session {
     /// Whether a signal ends it without another word.
     pub fn breaks_off(&self) -> bool {
         !self.host.watched && self.conduct.breaks_off(self.host.format.mode)
+    }
+
+    /// Whether it is the host, or a command of the user's, that the agent waits for.
+    const fn waits_for_answer(&self) -> bool {
+        !self.asked.is_empty() || self.deciding > 0 || self.hooks.is_waiting()
     }
 
     /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.

@@ -12,20 +12,25 @@ use crate::adapters::raw::live::Listener;
 use crate::backend::{Hurry, Said};
 
 /// Notes what it is told.
-#[derive(Debug, Default)]
-struct Fake {
-    told: Vec<String>,
+#[derive(Debug)]
+pub(super) struct Fake {
+    dialect: Dialect,
+    pub(super) told: Vec<String>,
 }
 
 #[async_trait(?Send)]
 impl Backend for Fake {
     fn dialect(&self) -> Dialect {
-        Dialect::Claude
+        self.dialect
     }
 
     fn input(&mut self, input: &Input<'_>) -> bool {
         self.told.push(format!("{:?}", input.kind));
         true
+    }
+
+    fn calls_hooks(&self) -> bool {
+        false
     }
 
     fn close(&mut self) {}
@@ -37,13 +42,13 @@ impl Backend for Fake {
     async fn stop(&mut self, _: &Hurry) {}
 }
 
-struct Scene {
-    session: Session,
-    backend: Fake,
+pub(super) struct Scene {
+    pub(super) session: Session,
+    pub(super) backend: Fake,
     host: Listener,
     agent: Listener,
     start: Instant,
-    now: Instant,
+    pub(super) now: Instant,
 }
 
 impl Scene {
@@ -51,7 +56,7 @@ impl Scene {
         Self::between(dialect, Dialect::Claude)
     }
 
-    fn between(dialect: Dialect, agent: Dialect) -> Self {
+    pub(super) fn between(dialect: Dialect, agent: Dialect) -> Self {
         let start = Instant::now();
         let host = Host {
             agent: false,
@@ -86,7 +91,10 @@ impl Scene {
         };
         Self {
             session: Session::new(host, agent.into(), agent, timers, OnAsk::Deny),
-            backend: Fake::default(),
+            backend: Fake {
+                dialect: agent,
+                told: Vec::new(),
+            },
             host: Listener::to_host(dialect, 1 << 20),
             agent: Listener::to_agent(agent, 1 << 20),
             start,
@@ -94,27 +102,27 @@ impl Scene {
         }
     }
 
-    fn host(&mut self, line: &str) -> &mut Self {
+    pub(super) fn host(&mut self, line: &str) -> &mut Self {
         let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
         let line = format!("{line}\n");
         self.host.feed(line.as_bytes(), &mut |heard| session.host(&heard, now, backend));
         self
     }
 
-    fn agent(&mut self, line: &str) -> &mut Self {
+    pub(super) fn agent(&mut self, line: &str) -> &mut Self {
         let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
         let line = format!("{line}\n");
         self.agent.feed(line.as_bytes(), &mut |heard| session.backend(&heard, now, backend));
         self
     }
 
-    fn after(&mut self, seconds: u64) -> bool {
+    pub(super) fn after(&mut self, seconds: u64) -> bool {
         self.now = self.start + Duration::from_secs(seconds);
         self.session.tick(self.now, &mut self.backend)
     }
 
     /// What was said to the host since the last time.
-    fn said(&mut self) -> String {
+    pub(super) fn said(&mut self) -> String {
         String::from_utf8(std::mem::take(self.session.out())).unwrap()
     }
 }

@@ -8,10 +8,9 @@ use std::time::Instant;
 use super::Session;
 use super::control::{ALLOW, Asked, allow_unseen, refuse, respond};
 use crate::adapters::raw::conduct::Typed;
-use crate::adapters::raw::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
+use crate::adapters::raw::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request};
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::live::Heard;
-use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::{Backend, TypedQuestion};
 use crate::show::Chosen;
 
@@ -23,6 +22,8 @@ pub(super) struct Question {
     tool: String,
     call: Option<String>,
     input: Option<String>,
+    /// Rules that the host may answer with, as JSON.
+    suggestions: Option<String>,
     /// What the call would change, as a JSON text.
     preview: Option<String>,
 }
@@ -38,18 +39,29 @@ impl Question {
             tool: body(permission.name),
             call: permission.call.map(body),
             input: permission.input.map(|input| input.as_str().to_owned()),
+            suggestions: permission.suggestions.map(|rules| rules.as_str().to_owned()),
             preview: preview.map(|field| field.value.as_str().to_owned()),
         }
     }
 
-    /// The event that asks it.
-    fn tell(&self, tell: impl FnOnce(&Event<'_>)) {
-        let permission = Permission {
+    /// The question's id.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What it asks permission for.
+    pub(super) fn permission(&self) -> Permission<'_> {
+        Permission {
             name: Str::trusted(&self.tool),
             call: self.call.as_deref().map(Str::trusted),
             input: self.input.as_deref().map(Raw::trusted),
-            suggestions: None,
-        };
+            suggestions: self.suggestions.as_deref().map(Raw::trusted),
+        }
+    }
+
+    /// The event that asks it.
+    pub(super) fn tell(&self, tell: impl FnOnce(&Event<'_>)) {
+        let permission = self.permission();
         let request = Request {
             id: Some(Str::trusted(&self.id)),
             subtype: Str::trusted("can_use_tool"),
@@ -83,6 +95,7 @@ impl Session {
             tool: question.tool.clone(),
             call: Some(question.call.clone()),
             input: Some(question.input.clone()),
+            suggestions: None,
             preview: None,
         };
         question.tell(|event| self.backend(&Heard::Event(event), now, backend));
@@ -93,7 +106,7 @@ impl Session {
         while self.asked.is_empty()
             && let Some(question) = self.unasked.pop_front()
         {
-            let tool = self.in_hosts_words(&question, backend);
+            let (tool, _) = self.in_hosts_words(&question.permission(), backend.dialect());
             if self.allowed.contains(&tool) {
                 allow_unseen(&question.id, backend);
                 continue;
@@ -136,22 +149,6 @@ impl Session {
                 None => return,
             }
         }
-    }
-
-    /// The tool as the host knows it.
-    fn in_hosts_words(&self, question: &Question, backend: &dyn Backend) -> String {
-        let arena = Arena::new();
-        let translate = Translate::new(backend.dialect(), self.host.format.dialect);
-        let name = Str::trusted(&question.tool);
-        let call = ToolCall {
-            id: Str::EMPTY,
-            name,
-            kind: crate::adapters::raw::tools::kind_of(translate.from, name),
-            input: Raw::trusted(question.input.as_deref().unwrap_or("{}")),
-            fields: &[],
-        };
-        let call = if self.same { None } else { translate.call(&call, &arena) };
-        call.map_or(name, |call| call.name).as_escaped().to_owned()
     }
 
     fn chose(&mut self, line: Option<&str>, now: Instant, backend: &mut dyn Backend) {

@@ -165,6 +165,61 @@ fn a_call_that_gemini_may_not_make_has_the_hosts_words_as_its_result() {
     });
 }
 
+/// The program is not told what it may do unasked: the host's hooks hear of a call first, and then its mode lets it run.
+#[test]
+fn hooks_of_the_host_guard_what_its_mode_lets_run() {
+    within(60, async {
+        let call = json!({"toolCallId":"run_shell_command__run_shell_command_1_0","status":"pending","title":"rm a","kind":"execute","content":[]});
+        let mut done = call.clone();
+        done["sessionUpdate"] = json!("tool_call_update");
+        done["status"] = json!("completed");
+        done["content"] = json!([{"type":"content","content":{"type":"text","text":"Output: gone\nExit Code: 0"}}]);
+        let round = |number| {
+            [
+                asks(&call),
+                "read".to_owned(),
+                update(&done),
+                text("Done."),
+                answers(number, &json!({"stopReason":"end_turn"})),
+            ]
+        };
+        let stage = gemini(&[&round(2)[..], &["read".to_owned()], &round(3)[..]].concat());
+        let wants = &["--permission-mode", "bypassPermissions", "--allowedTools", "Bash"];
+        let mut host = stage.host("claude", "gemini", &[], &[CLAUDE, wants].concat());
+        let hooks = json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["before"]}], "Stop": [{"hookCallbackIds": ["end"]}]});
+        host.say(&request("i", &json!({"subtype": "initialize", "hooks": hooks}).to_string()));
+        host.until("control_response");
+        for decision in ["defer", "deny"] {
+            host.say(&user("go"));
+            let asked = host.until("control_request");
+            let told = &asked["request"]["input"];
+            assert_eq!(
+                (&asked["request"]["callback_id"], &told["hook_event_name"], &told["tool_input"]["command"]),
+                (&json!("before"), &json!("PreToolUse"), &json!("rm a"))
+            );
+            let decided = json!({"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": "not today"});
+            let body = if decision == "deny" {
+                json!({"hookSpecificOutput": decided})
+            } else {
+                json!({})
+            };
+            answer(&mut host, &asked, &body);
+            let stops = host.until("control_request");
+            assert_eq!(stops["request"]["callback_id"], "end");
+            answer(&mut host, &stops, &json!({}));
+            assert_eq!(host.until("result")["result"], "Done.");
+        }
+        host.close();
+        let end = host.end();
+        assert!(!end.lines.iter().any(|line| line["request"]["subtype"] == "can_use_tool"), "{end:#?}");
+        assert_eq!(starts(&stage), [["--acp", "--skip-trust", "--debug", "--approval-mode=default"]]);
+        let typed = typed(&stage);
+        let (first, second) = (typed.find(r#""optionId":"yes""#), typed.find(r#""optionId":"no""#));
+        assert!(first.is_some() && first < second, "{typed}");
+        assert_eq!(stage.living(), [0; 0]);
+    });
+}
+
 /// What is asked about it is by a variable: by itself it asks about next to nothing.
 #[test]
 fn opencode_is_made_to_ask_and_its_calls_are_the_hosts() {

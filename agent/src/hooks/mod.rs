@@ -5,6 +5,7 @@
 //! stdout. All hooks of one moment run at the same time, and what they say is put together: a denial goes before a question, a question
 //! before a permission.
 
+mod callbacks;
 mod command;
 mod matcher;
 mod output;
@@ -18,9 +19,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+pub use self::callbacks::{Callback, CallbackAnswer, HOOK_CALLBACK};
 use self::matcher::Matcher;
 pub use self::output::{HookOutcome, Permission};
-use crate::control_requests::{CLOSED, NOBODY};
 use crate::control_requests::{HostRequests, Question};
 use crate::permissions::Source;
 use agentglot_adapters::raw::event::ControlKind;
@@ -28,8 +29,6 @@ use agentglot_process::Watcher;
 
 /// How long a command may take where its settings do not say.
 const COMMAND: Duration = Duration::from_secs(60);
-/// How long a callback may take where the host does not say.
-const CALLBACK: Duration = Duration::from_secs(600);
 
 /// A moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,15 +199,29 @@ struct Hook {
     action: Action,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Action {
-    Callback { id: String, patience: Duration },
+    Callback(Callback),
     Command { line: String, patience: Duration, waits: bool },
 }
 
-/// Why a call does not run whose hook has not answered in time.
-const SILENT_GUARD: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool call was not executed; \
-                            other configured hooks may not have completed.";
+impl Action {
+    /// Whether it comes to the same: once is enough.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Callback(one), Self::Callback(other)) => one.id == other.id,
+            (
+                Self::Command { line, patience, waits },
+                Self::Command {
+                    line: other,
+                    patience: other_patience,
+                    waits: other_waits,
+                },
+            ) => (line, patience, waits) == (other, other_patience, other_waits),
+            _ => false,
+        }
+    }
+}
 
 impl Hooks {
     /// No hooks yet. `environment` is what commands find in theirs, besides the project's folder; `tell` hears of them if the host wants to
@@ -280,33 +293,11 @@ impl Hooks {
         problems
     }
 
-    /// The callbacks of `initialize.hooks`: `{"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h0"], "timeout": 60}]}`. Those of an
-    /// earlier handshake are gone.
+    /// The callbacks of `initialize.hooks` ([`Callback::read`]). Those of an earlier handshake are gone.
     pub fn set_callbacks(&self, hooks: &Value) {
-        self.hooks.borrow_mut().retain(|hook| !matches!(hook.action, Action::Callback { .. }));
-        for (name, groups) in hooks.as_object().into_iter().flatten() {
-            let Some(event) = self.form.event(name) else { continue };
-            for group in groups.as_array().into_iter().flatten() {
-                let Ok(matcher) = Matcher::read(group.get("matcher")) else {
-                    tracing::warn!(event = name, "a hook of the host's never runs: its matcher cannot be read");
-                    continue;
-                };
-                let number = group
-                    .get("timeout")
-                    .and_then(Value::as_f64)
-                    .filter(|number| number.is_finite() && *number > 0.0);
-                let patience = number.map_or(CALLBACK, |number| Duration::from_secs_f64(number.min(86_400.0)));
-                for id in group
-                    .get("hookCallbackIds")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                {
-                    let action = Action::Callback { id: id.to_owned(), patience };
-                    self.add(event, matcher.clone(), action);
-                }
-            }
+        self.hooks.borrow_mut().retain(|hook| !matches!(hook.action, Action::Callback(_)));
+        for callback in Callback::read(self.form, hooks) {
+            self.add(callback.event, callback.matcher.clone(), Action::Callback(callback));
         }
     }
 
@@ -325,11 +316,13 @@ impl Hooks {
         if !self.any(event) {
             return HookOutcome::default();
         }
-        let payload = self.payload(event, facts, fields);
+        let payload = payload(self.form, event, facts, fields);
         let subject = event.subject().and_then(|name| payload.get(name)).and_then(Value::as_str);
         let mut actions: Vec<Action> = Vec::new();
         for hook in self.hooks.borrow().iter().filter(|hook| hook.event == event) {
-            if subject.is_none_or(|subject| hook.matcher.fits(subject, self.form.aliases)) && !actions.contains(&hook.action) {
+            if subject.is_none_or(|subject| hook.matcher.fits(subject, self.form.aliases))
+                && !actions.iter().any(|action| action.is_same(&hook.action))
+            {
                 actions.push(hook.action.clone());
             }
         }
@@ -346,50 +339,17 @@ impl Hooks {
     async fn one(&self, action: Action, event: HookEvent, name: &str, payload: &Value, call: Option<&str>) -> output::Said {
         match action {
             // Callbacks for the ends of a session do not fire: nobody is there yet, or any more.
-            Action::Callback { .. } if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) => output::Said::Nothing,
-            Action::Callback { id, patience } => {
+            Action::Callback(_) if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) => output::Said::Nothing,
+            Action::Callback(callback) => {
+                let call = call.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
                 let question = Question {
                     kind: ControlKind::Hook,
-                    subtype: "hook_callback".to_owned(),
+                    subtype: HOOK_CALLBACK.to_owned(),
                     permission: None,
-                    fields: vec![
-                        ("callback_id".to_owned(), json!(id)),
-                        ("input".to_owned(), payload.clone()),
-                        (
-                            "tool_use_id".to_owned(),
-                            json!(call.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)),
-                        ),
-                    ],
+                    fields: callback.question(payload, &call),
                 };
-                match tokio::time::timeout(patience, self.requests.ask(question)).await {
-                    Ok(Ok(answer)) if nobody(&answer) => output::Said::Unheard,
-                    Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
-                    Ok(Ok(Value::Null)) => output::Said::Nothing,
-                    Ok(Err(crate::control_requests::Unanswered::Gone)) => output::Said::Unheard,
-                    // Who guards calls and prompts and says nothing has not let them pass (recorded: Claude Code 2.1.332).
-                    Err(_) if event == HookEvent::PreToolUse => output::Said::Blocks(SILENT_GUARD.to_owned()),
-                    Err(_) if event == HookEvent::UserPromptSubmit => output::Said::Blocks(format!(
-                        "{} hook callback timed out after {}ms",
-                        self.form.name(event),
-                        patience.as_millis()
-                    )),
-                    answer => {
-                        tracing::warn!(
-                            hook = id,
-                            event = self.form.name(event),
-                            answered = answer.is_ok(),
-                            "a hook callback failed"
-                        );
-                        let why = match answer {
-                            Ok(_) => "the SDK host replied with an error or an invalid answer. Its answer",
-                            Err(_) => "it did not answer in time. That",
-                        };
-                        output::Said::Failed(format!(
-                            "{}: Hook callback {id} failed: {why} was treated as empty.",
-                            self.form.name(event)
-                        ))
-                    }
-                }
+                let heard = tokio::time::timeout(callback.patience, self.requests.ask(question)).await;
+                callback.said(self.form, heard.map_or(CallbackAnswer::Late, CallbackAnswer::Answered))
             }
             Action::Command { line, patience, waits } => {
                 let run = command::Run {
@@ -415,51 +375,45 @@ impl Hooks {
             }
         }
     }
-
-    /// The payload, its members in the order of the recordings.
-    fn payload(&self, event: HookEvent, facts: &Facts, fields: Vec<(&str, Value)>) -> Value {
-        use HookEvent as E;
-        let mut payload = serde_json::Map::new();
-        let mut put = |name: &str, value: Value| payload.insert(name.to_owned(), value);
-        put("session_id", json!(facts.session));
-        put("transcript_path", json!(facts.transcript));
-        put("cwd", json!(facts.cwd));
-        if let Some(prompt) = &facts.prompt {
-            put("prompt_id", json!(prompt));
-        }
-        if !matches!(
-            event,
-            E::SubagentStart | E::SessionStart | E::SessionEnd | E::PreCompact | E::Notification
-        ) {
-            put("permission_mode", json!(facts.mode));
-        }
-        if let Some((id, kind)) = &facts.agent {
-            put("agent_id", json!(id));
-            put("agent_type", json!(kind));
-        }
-        if let Some(effort) = facts.effort.as_ref().filter(|_| {
-            matches!(
-                event,
-                E::PreToolUse | E::PostToolUse | E::PostToolUseFailure | E::PostToolBatch | E::Stop | E::SubagentStop | E::PermissionRequest
-            )
-        }) {
-            put("effort", json!({ "level": effort }));
-        }
-        put("hook_event_name", json!(self.form.name(event)));
-        if self.form.has_time {
-            put("timestamp", json!(crate::clock::now_iso()));
-        }
-        for (name, value) in fields {
-            put(name, value);
-        }
-        Value::Object(payload)
-    }
 }
 
-/// Whether it is the session that answers, in the place of a host that is gone.
-fn nobody(answer: &Value) -> bool {
-    let why = answer.get("message").and_then(Value::as_str);
-    why.is_some_and(|why| [NOBODY, CLOSED].contains(&why)) && answer.get("behavior").and_then(Value::as_str) == Some("deny")
+/// What the hooks of a moment are told, its members in the order of the recordings. `fields` are the event's own.
+pub fn payload(form: &HookForm, event: HookEvent, facts: &Facts, fields: Vec<(&str, Value)>) -> Value {
+    use HookEvent as E;
+    let mut payload = serde_json::Map::new();
+    let mut put = |name: &str, value: Value| payload.insert(name.to_owned(), value);
+    put("session_id", json!(facts.session));
+    put("transcript_path", json!(facts.transcript));
+    put("cwd", json!(facts.cwd));
+    if let Some(prompt) = &facts.prompt {
+        put("prompt_id", json!(prompt));
+    }
+    if !matches!(
+        event,
+        E::SubagentStart | E::SessionStart | E::SessionEnd | E::PreCompact | E::Notification
+    ) {
+        put("permission_mode", json!(facts.mode));
+    }
+    if let Some((id, kind)) = &facts.agent {
+        put("agent_id", json!(id));
+        put("agent_type", json!(kind));
+    }
+    if let Some(effort) = facts.effort.as_ref().filter(|_| {
+        matches!(
+            event,
+            E::PreToolUse | E::PostToolUse | E::PostToolUseFailure | E::PostToolBatch | E::Stop | E::SubagentStop | E::PermissionRequest
+        )
+    }) {
+        put("effort", json!({ "level": effort }));
+    }
+    put("hook_event_name", json!(form.name(event)));
+    if form.has_time {
+        put("timestamp", json!(crate::clock::now_iso()));
+    }
+    for (name, value) in fields {
+        put(name, value);
+    }
+    Value::Object(payload)
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Cli;
 use crate::adapters::raw::event::{Block, Event, Kind, Response, ToolCall, ToolKind};
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch;
 use crate::adapters::raw::tools::{Arena, Translate};
+use crate::agent::hooks::{Callback, HOOK_CALLBACK};
+use crate::agent::persona;
 use crate::backend::hooks::{Hooks, Question, VARIABLE};
 
 /// The hook event that asks for permission.
@@ -21,10 +23,11 @@ pub(super) const EARLY: Duration = Duration::from_millis(30);
 impl Cli {
     /// The hooks that the host needs: for its own callbacks, and for its permission if it gives it.
     pub(super) fn listen(&self) -> std::io::Result<Hooks> {
-        let mut events: Vec<String> = self.callbacks.iter().map(|callback| callback.event.clone()).collect();
+        let form = persona::of(self.host).hooks;
+        let mut events: Vec<&str> = self.callbacks.iter().map(|callback| form.name(callback.event)).collect();
         let named = self.host.program().is_some_and(launch::Program::names_answerer);
         if self.launch.answerer == launch::Answerer::Host || !named {
-            events.push(PERMISSION.to_owned());
+            events.push(PERMISSION);
         }
         events.sort();
         events.dedup();
@@ -56,10 +59,12 @@ impl Cli {
                 told.insert("tool_use_id".to_owned(), Value::String(call.clone()));
             }
             let named = Some(name.as_str()).filter(|name| !name.is_empty());
-            for callback in self.callbacks.iter().filter(|callback| callback.wants(&event, named)) {
-                for id in &callback.ids {
-                    lines.push(json!({ "subtype": "hook_callback", "callback_id": id, "input": told, "tool_use_id": call }));
-                }
+            let (form, told) = (persona::of(self.host).hooks, Value::Object(told));
+            let wanted = |callback: &&Callback| form.name(callback.event) == event && callback.wants(form, callback.event, named);
+            for callback in self.callbacks.iter().filter(wanted) {
+                let mut request = Map::from_iter([("subtype".to_owned(), json!(HOOK_CALLBACK))]);
+                request.extend(callback.question(&told, &call));
+                lines.push(Value::Object(request));
             }
         }
         if lines.is_empty() {

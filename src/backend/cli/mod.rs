@@ -16,7 +16,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 pub(super) use exit::died;
 use hook_questions::{EARLY, next};
-use serde_json::Value;
 use text_questions::Typed;
 use tokio::time::Instant;
 pub(crate) use version::version;
@@ -28,10 +27,11 @@ use crate::adapters::raw::json::Raw;
 use crate::adapters::raw::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::raw::live::{Manner, Speaker};
 use crate::adapters::raw::prompts;
+use crate::agent::hooks::Callback;
 use crate::backend::control_support::{Behind, Control, Reach, reach};
-use crate::backend::hooks::{Callback, Hooks, Question};
+use crate::backend::hooks::{Hooks, Question};
 use crate::backend::replay::Live;
-use crate::backend::{Backend, Hurry, Said, end, with_word};
+use crate::backend::{Backend, Hurry, Said, callbacks, end, with_word};
 use crate::child::file::read_named_text;
 use crate::child::{Child, Environment, Ourselves};
 use crate::status::Failure;
@@ -268,9 +268,7 @@ impl Backend for Cli {
         if let InputKind::Request(request) = input.kind
             && request.kind == ControlKind::Initialize
         {
-            let hooks = input.fields.iter().find(|field| field.key.is("hooks"));
-            let hooks = hooks.and_then(|field| serde_json::from_str(field.value.as_str()).ok());
-            self.callbacks = hooks.map(|hooks: Value| Callback::read(&hooks)).unwrap_or_default();
+            self.callbacks = callbacks(self.host, input.fields);
         }
         if !self.awake() {
             return false;
@@ -323,6 +321,10 @@ impl Backend for Cli {
 
     /// Qwen Code reads changed arguments on its control channel and runs the original ones; its hooks do better
     /// (docs/qwen-code.md).
+    fn calls_hooks(&self) -> bool {
+        !self.one_turn()
+    }
+
     fn takes_changes(&self) -> bool {
         match self.reach(Control::ChangedArguments) {
             Reach::Passed => true,
@@ -448,7 +450,7 @@ impl Backend for Cli {
 }
 
 /// The mode of a program that asks about what would run unasked.
-fn asking(mode: PermissionMode) -> PermissionMode {
+pub(super) fn asking(mode: PermissionMode) -> PermissionMode {
     if mode == PermissionMode::Bypass { PermissionMode::Ask } else { mode }
 }
 
