@@ -225,6 +225,11 @@ impl Session {
         self.turn.is_some() || self.prompts > 0 || self.hooks.holds()
     }
 
+    /// How many bytes of what the host said wait for what it says of it itself.
+    pub fn queued(&self) -> usize {
+        self.hooks.queued()
+    }
+
     /// How long the back end may take to end by itself.
     pub const fn shutdown(&self) -> Duration {
         self.timers.shutdown

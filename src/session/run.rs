@@ -213,7 +213,7 @@ async fn drive(
         if session.over() || reader_gone || signal.is_some() || too_late || (backend_over && !session.busy()) {
             break;
         }
-        let deaf = stdin.is_some() && (backend.queued() >= PROMPTS || stdout.queued() >= DEAF);
+        let deaf = stdin.is_some() && (backend.queued() + session.queued() >= PROMPTS || stdout.queued() >= DEAF);
         // While the host takes nothing the agent is not listened to, so its silence means nothing.
         let wake = if hold { session.due_host() } else { session.deadline() };
         let wake = if deaf { Some(Instant::now() + HELD) } else { wake };

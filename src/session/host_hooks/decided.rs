@@ -30,7 +30,12 @@ impl Session {
                     let denies = run.outcome.permission.is_some_and(|(permission, _)| permission == Permission::Deny);
                     self.stop_by_hook(denies || run.outcome.stop.is_some(), run.event, backend);
                 }
-                Then::Nothing => self.stop_by_hook(run.outcome.stop.is_some(), run.event, backend),
+                Then::Nothing => {
+                    if run.outcome.block.is_some() || run.outcome.context().is_some() || run.outcome.updated_output.is_some() {
+                        tracing::warn!(event = ?run.event, "what a hook of the host's says to the model does not reach it: the agent has gone on");
+                    }
+                    self.stop_by_hook(run.outcome.stop.is_some(), run.event, backend);
+                }
             }
         }
     }

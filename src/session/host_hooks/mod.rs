@@ -87,6 +87,9 @@ impl Call {
 /// So often in a row hooks may keep a turn from its end.
 const MOST_HELD_UP: u64 = 8;
 
+/// More moments than any program has open; beyond it the hooks of the oldest have not answered.
+const MOST_RUNS: usize = 1024;
+
 /// Why a call does not run whose hooks nobody answers.
 const GONE: &str = "the host is gone, whose hook guards this call";
 
@@ -105,6 +108,11 @@ impl HostHooks {
         if let Some(call) = self.calls.get_mut(call) {
             call.denied = true;
         }
+    }
+
+    /// How many bytes of prompts wait.
+    pub(super) fn queued(&self) -> usize {
+        self.prompts.iter().map(Vec::len).sum()
     }
 
     fn wants(&self, event: HookEvent) -> bool {
@@ -347,6 +355,11 @@ impl Session {
                 self.ask_callback(&id, &question);
             }
             waiting.push((id, callback.clone(), now + callback.patience));
+        }
+        if self.hooks.runs.len() >= MOST_RUNS
+            && let Some(oldest) = self.hooks.runs.first_mut()
+        {
+            oldest.waiting.iter_mut().for_each(|(.., until)| *until = now);
         }
         self.hooks.runs.push(Run {
             event,

@@ -244,3 +244,19 @@ fn an_outcome_that_waits_is_told_when_the_agent_goes() {
     assert_eq!(outcomes(&heard(&mut scene)).len(), 1);
     assert!(!scene.session.busy());
 }
+
+#[test]
+fn more_questions_than_anybody_answers_are_denied_and_prompts_that_wait_are_counted() {
+    let mut scene = scene(&json!({"PreToolUse": [{"hookCallbackIds": ["h"]}], "UserPromptSubmit": [{"hookCallbackIds": ["p"]}]}));
+    scene.host(PROMPT).host(PROMPT).host(PROMPT);
+    assert!(scene.session.queued() >= 2 * PROMPT.len());
+    let asked = callbacks(&heard(&mut scene));
+    answer(&mut scene, &asked[0].0, &json!({}));
+    told(&mut scene);
+    for number in 0..2000 {
+        scene.agent(&ASK.replace("q-1", &format!("q-{number}")).replace("c-1", &format!("c-{number}")));
+        scene.after(0);
+    }
+    assert!(scene.backend.told.len() > 900, "{}", scene.backend.told.len());
+    assert!(scene.backend.told.iter().all(|told| told.contains("deny")));
+}
