@@ -170,7 +170,7 @@ impl Agent {
         })?;
         let wall = wall.within(parts.limits);
         let persona = persona::of(parts.dialect);
-        let restrictions = Restrictions::of(persona.restricts, &parts.launch).map_err(Error::Usage)?;
+        let mut restrictions = Restrictions::of(persona.restricts, &parts.launch, &|name| std::env::var(name).ok()).map_err(Error::Usage)?;
         restrictions.limit_tools(&mut parts.launch);
         if restrictions.has(Restriction::WritingElsewhere) {
             parts.commands.confine.get_or_insert_default();
@@ -185,9 +185,8 @@ impl Agent {
         let trusts = |root: &Path| parts.heeds_host && (persona.trusts)(&parts.launch) || (parts.trusts)(root);
         let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
         let mut settings = Settings::load(places.without(&restrictions));
-        if restrictions.has(Restriction::Commands) {
-            settings.commands.clear();
-        }
+        restrictions.add_settings(&settings);
+        restrictions.limit_commands(&mut settings);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
             environment: Arc::new(tools::environment::environment(settings.env(), &parts.pass_env)),
@@ -292,6 +291,7 @@ impl Agent {
                 structured: Rc::default(),
             },
             persona,
+            restrictions,
             persona_session,
             world,
             mcp,

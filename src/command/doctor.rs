@@ -187,7 +187,8 @@ impl Server {
         let variable = |name: &str| std::env::var(name).ok();
         let mut server = Self {
             api,
-            url: Endpoint::of_environment(api, &variable).map_or_else(|_| api.home().to_owned(), |endpoint| endpoint.base_url),
+            // What is wrong is shown as it was said.
+            url: Endpoint::base_of_environment(api, &variable).unwrap_or_else(|| api.home().to_owned()),
             model: Endpoint::model_of_environment(api, &variable),
             models: None,
             error: None,

@@ -29,7 +29,7 @@ use crate::agent::tools::environment;
 use crate::agent::workspace::Limits;
 use crate::backend::Backend;
 use crate::backend::choice::{Choice, no_backend};
-use crate::backend::model::{Client, ModelErrorKind};
+use crate::backend::model::ModelErrorKind;
 use crate::backend::replay::{Live, Pace};
 use crate::child::file::{open_named, write_named};
 use crate::child::{family, leftover};
@@ -42,7 +42,7 @@ use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::show::LivePage;
 use crate::status::{Failure, Status};
-use begin::{Own, backend, model_trouble, named_model};
+use begin::{Own, backend, client, model_trouble, named_model};
 use early::Nobody;
 use prompt::{Prompt, prompt};
 use signals::Signals;
@@ -131,7 +131,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     let done = early::unpanicked(run, &launch, stdout, |begun| launched(run, &launch, begun));
     if let Err(failure) = &done {
         let no_model = match run.backend.clone().or_else(|| Choice::of_environment(run.dialect)) {
-            Some(Choice::Model(api)) => model_trouble(api).is_some(),
+            Some(Choice::Model(api)) => model_trouble(api, &launch).is_some(),
             _ => false,
         };
         let code = match failure {
@@ -214,7 +214,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
     }
     let launch = &trusting(launch, run, choice, &cwd);
     if let (Choice::Model(api), Some(no_key), None) = (choice, run.dialect.program().and_then(|program| program.no_key), early)
-        && let Err(error) = Client::of_environment(*api)
+        && let Err(error) = client(*api, launch)?
         && error.kind == ModelErrorKind::Authentication
     {
         return Ok(refuse(Reader::of(launch), &no_key(api.name()), "QWEN_MODEL_ERROR"));

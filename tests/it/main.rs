@@ -25,6 +25,7 @@ mod agent_permissions;
 mod agent_qwen_code;
 #[cfg(target_os = "linux")]
 mod agent_restrictions;
+mod agent_run_limits;
 #[cfg(target_os = "linux")]
 mod agent_secrets;
 #[cfg(unix)]

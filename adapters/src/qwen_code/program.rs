@@ -54,6 +54,8 @@ const MODES: [&str; 5] = ["plan", "default", "auto-edit", "auto", "yolo"];
 
 /// The exit code at the limit of rounds.
 const ROUNDS: u8 = 53;
+/// The exit code where more calls or time were wanted than the run may have.
+const BUDGET: u8 = 55;
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 impl Conduct for Qwen {
@@ -169,10 +171,12 @@ impl Conduct for Qwen {
         true
     }
 
-    /// A host that talks over standard input reads results; a single prompt's failure shows in the code. The limit of rounds shows to both.
+    /// A host that talks over standard input reads results; a single prompt's failure shows in the code. Limits show to both.
     fn exit_code(&self, ended: Ended) -> u8 {
-        if ended.outcome == Some(OutcomeKind::Limit(Limit::Turns)) {
-            return ROUNDS;
+        match ended.outcome {
+            Some(OutcomeKind::Limit(Limit::Turns)) => return ROUNDS,
+            Some(OutcomeKind::Limit(Limit::Budget | Limit::Time)) => return BUDGET,
+            _ => {}
         }
         u8::from(!ended.interactive && ended.is_error)
     }

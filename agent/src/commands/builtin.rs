@@ -31,7 +31,7 @@ pub(crate) fn list(context: &Context) -> Vec<Listed> {
         .commands
         .all
         .iter()
-        .filter(|command| command.is_listed)
+        .filter(|command| command.is_listed && context.restrictions.allows_command(command.name))
         .map(|command| Listed {
             name: command.name.to_owned(),
             description: command.description.to_owned(),

@@ -129,6 +129,9 @@ pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked
         && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
         && let Some(given) = Given::of_text(text, commands).filter(|_| text.trim_start().starts_with('/'))
     {
+        if disabled(context, &given).is_some() {
+            return turn(context, chats, &given, asked, begun).await;
+        }
         if commands.find(&given.path[0]).is_some_and(|command| command.does == Does::Init) {
             asked.parts[asked.notices] = Part::Text(builtin::init(context));
             return Some(asked);
@@ -174,10 +177,22 @@ async fn read(context: &Rc<Context>, asked: &mut HostPrompt, references: Vec<at:
     found
 }
 
+/// Why a command may not be used, if the command line or a file of settings leaves it out.
+fn disabled(context: &Context, given: &Given) -> Option<String> {
+    let known = context.persona.commands.find(&given.path[0]).map(|command| command.name);
+    let whole = given.path.join(":");
+    let mut names = known.into_iter().chain([given.path[0].as_str(), whole.as_str()]);
+    let name = names.find(|name| !context.restrictions.allows_command(name))?;
+    Some(format!("The command \"/{name}\" is disabled by the current configuration."))
+}
+
 /// A command that is a turn without rounds.
 async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: HostPrompt, begun: Instant) -> Option<HostPrompt> {
     let commands = context.persona.commands;
-    let does = commands.find(&given.path[0]).map(|command| command.does);
+    let does = commands
+        .find(&given.path[0])
+        .filter(|_| disabled(context, given).is_none())
+        .map(|command| command.does);
     // Lines of their own say what comes of it.
     let silent = commands.compressing.is_some() && does == Some(Does::Compress);
     if let (Some(Does::Clear), Clears::Session(told)) = (does, commands.clears) {
@@ -186,7 +201,10 @@ async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked:
     } else if !silent {
         introduce::introduce_now(context);
     }
-    let result = builtin::run(context, chats, given).await;
+    let result = match disabled(context, given) {
+        Some(why) => failed(why),
+        None => builtin::run(context, chats, given).await,
+    };
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
     if !(text.is_empty() || silent) {
@@ -281,7 +299,9 @@ async fn request(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPro
 
 /// What comes of a command.
 async fn result(context: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    if context.persona.commands.find(&given.path[0]).is_some() || context.persona.commands.is_dialog(&given.path[0]) {
+    if let Some(why) = disabled(context, given) {
+        failed(why)
+    } else if context.persona.commands.find(&given.path[0]).is_some() || context.persona.commands.is_dialog(&given.path[0]) {
         builtin::run(context, chats, given).await
     } else if let Some(custom) = custom::find(context, given) {
         custom::result(context, chats, &custom, given).await

@@ -86,7 +86,15 @@ impl Client {
     /// # Errors
     /// As [`Endpoint::of_environment`] and [`Self::new`], and when the user's table cannot be read.
     pub fn of_environment(api: Api) -> Result<Self, ModelError> {
-        let endpoint = Endpoint::of_environment(api, &|name| std::env::var(name).ok())?;
+        Self::of_variables(api, &|name| std::env::var(name).ok())
+    }
+
+    /// The same, where something else may say what the variables say.
+    ///
+    /// # Errors
+    /// As [`Self::of_environment`].
+    pub fn of_variables(api: Api, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let endpoint = Endpoint::of_environment(api, variable)?;
         if let Some(path) = std::env::var_os("AGENTGLOT_MODELS").filter(|path| !path.is_empty()) {
             let wrong = |why: String| ModelError::new(ModelErrorKind::BadRequest, format!("AGENTGLOT_MODELS, {}: {why}", path.display()));
             let text = read_named_text(Path::new(&path), LARGEST_TABLE).map_err(|error| wrong(error.to_string()))?;

@@ -162,6 +162,15 @@ impl Endpoint {
         Ok(endpoint)
     }
 
+    /// The server that the environment names, whatever is wrong with it: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`.
+    pub fn base_of_environment(api: Api, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        let name = match api {
+            Api::Openai => "OPENAI_BASE_URL",
+            Api::Anthropic => "ANTHROPIC_BASE_URL",
+        };
+        variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
     /// The model that the environment names: `OPENAI_MODEL`, `ANTHROPIC_MODEL`.
     pub fn model_of_environment(api: Api, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
         let name = match api {

@@ -15,6 +15,7 @@ pub(crate) mod measure;
 pub mod message;
 pub mod names;
 mod openai;
+pub mod server_flags;
 mod spec;
 mod stream;
 pub(crate) mod usage;

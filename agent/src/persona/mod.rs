@@ -42,6 +42,7 @@ pub use self::session::{PersonaSession, Start};
 use crate::Error;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
+use crate::model::server_flags::ServerFlag;
 use crate::permissions::{Family, Guarded, PermissionForm, Vocabulary};
 use crate::restrictions::Restricting;
 use crate::settings::SettingsFiles;
@@ -119,6 +120,8 @@ pub struct Persona {
     pub flags: &'static [&'static str],
     /// Flags that keep the agent from something.
     pub restricts: &'static [Restricting],
+    /// Flags that say whose model it is to be.
+    pub server: &'static [ServerFlag],
     /// A session begins: its tools, and what they share. Fails when what the launch names cannot be had.
     pub begin: fn(Start<'_>) -> Result<Rc<dyn PersonaSession>, Error>,
     /// What fetches pages, where somebody has named it. `None` where there is none, or it is one of the session's tools anyway.

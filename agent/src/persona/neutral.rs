@@ -44,6 +44,7 @@ pub(super) static NEUTRAL: Persona = Persona {
     dialect: Dialect::Agentglot,
     flags: &[],
     restricts: &[],
+    server: &[],
     begin: |start| Ok(Plain::begin(start, |_, _, _| Vec::new(), unknown)),
     fetch: None,
     search: None,

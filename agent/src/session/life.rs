@@ -24,6 +24,9 @@ pub(crate) async fn live(context: Rc<Context>, chats: Rc<ChatRequests>) {
     }
     while let Some(asked) = turn::background::next(&context).await {
         answer(&context, &chats, asked).await;
+        if context.turns.is_last.get() {
+            break;
+        }
     }
     turn::hooks::session_ends(&context).await;
 }
@@ -37,6 +40,9 @@ async fn answer(context: &Rc<Context>, chats: &ChatRequests, asked: HostPrompt) 
 
 async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPrompt) {
     let begun = begin(context);
+    if !asked.is_own() {
+        context.turns.calls.set(0);
+    }
     if !context.host.persona.requests_name_turns() {
         asked.turn = name_turn(context, &asked.turn);
     }
@@ -101,8 +107,12 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     let finished = match asked.wanted {
         None if only_kept => turn::Finished::of(turn::End::Done(String::new(), None), 0),
         Some(wanted) => traced(context, &turn, crate::commands::wanted::run(wanted, context, &mut conversation)).await,
-        None => traced(context, &turn, turn::rounds(context, &mut conversation)).await,
+        None => in_time(context, begun, traced(context, &turn, turn::rounds(context, &mut conversation))).await,
     };
+    context
+        .turns
+        .is_last
+        .set(matches!(finished.end, turn::End::Calls(..) | turn::End::Time(_)));
     if let turn::End::Interrupted(in_tools) = finished.end
         && let Some(note) = context.host.persona.cancelled_note(in_tools)
     {
@@ -142,6 +152,23 @@ async fn conversation(context: &Rc<Context>) -> Conversation {
     mcp.refresh().await;
     turn::prepare::prepare(context, &mut conversation);
     conversation
+}
+
+/// Stops rounds when the time for the prompt is over.
+async fn in_time(context: &Context, begun: Instant, rounds: impl Future<Output = turn::Finished>) -> turn::Finished {
+    let Some(most) = context.restrictions.time else { return rounds.await };
+    let mut rounds = std::pin::pin!(rounds);
+    let left = most.saturating_sub(begun.elapsed());
+    tokio::select! {
+        biased;
+        finished = &mut rounds => return finished,
+        () = tokio::time::sleep(left) => context.turns.cancel().cancel(),
+    }
+    let mut finished = rounds.await;
+    if matches!(finished.end, turn::End::Interrupted(_)) {
+        finished.end = turn::End::Time(most);
+    }
+    finished
 }
 
 /// Runs the rounds of a turn, and traces it.

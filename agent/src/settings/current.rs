@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::Settings;
+use crate::restrictions::Restrictions;
 
 /// What files of settings say.
 #[derive(Debug)]
@@ -27,9 +28,11 @@ impl CurrentSettings {
         self.now.borrow().clone()
     }
 
-    /// Reads them again.
-    pub(crate) fn reload(&self) -> Rc<Settings> {
-        let settings = Rc::new(Settings::load(self.get().places().clone()));
+    /// Reads them again, without what the session is kept from.
+    pub(crate) fn reload(&self, restrictions: &Restrictions) -> Rc<Settings> {
+        let mut settings = Settings::load(self.get().places().clone());
+        restrictions.limit_commands(&mut settings);
+        let settings = Rc::new(settings);
         for problem in &settings.problems {
             tracing::warn!("{problem}");
         }

@@ -15,6 +15,7 @@ mod write;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -316,6 +317,24 @@ impl Settings {
     /// The most rounds of a turn, where the launch names none.
     pub fn max_rounds(&self) -> Option<u64> {
         self.get(&["model", "maxSessionTurns"]).and_then(Value::as_u64)
+    }
+
+    /// The most calls of tools for a prompt.
+    pub fn max_calls(&self) -> Option<u64> {
+        self.get(&["model", "maxToolCalls"]).and_then(Value::as_u64)
+    }
+
+    /// The longest that a prompt may take.
+    pub fn max_time(&self) -> Option<Duration> {
+        let seconds = self.get(&["model", "maxWallTimeSeconds"]).and_then(Value::as_f64)?;
+        Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
+    }
+
+    /// Commands that are left out.
+    pub fn disabled_commands(&self) -> Vec<String> {
+        let names = self.get(&["slashCommands", "disabled"]).and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str).map(str::trim);
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
     /// The configuration of MCP servers that files give, for `--mcp-config`: the user's and the project's settings and the project's

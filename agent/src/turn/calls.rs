@@ -18,6 +18,7 @@ use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
 use crate::turn::permission::{self, Permission};
+use crate::turn::structured;
 use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
 
 /// So many bytes of text the model reads of one result; when all of a reply's have so many together, its other calls don't run.
@@ -51,6 +52,9 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
             .iter()
             .enumerate()
             .map(|(number, call)| {
+                if all.end.is_none() && !cut {
+                    all.end = over_limit(context, conversation, call);
+                }
                 let (stopped, full) = (all.stops(), size > MOST_OF_ALL);
                 let place = Place { cut, stopped, full };
                 async move { (number, one(context, conversation, call, place).await) }
@@ -74,6 +78,17 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
         all.end = Some(End::Interrupted(true));
     }
     all
+}
+
+/// How the turn ends if this call is one more than the main conversation may make. The answer in a form that was asked for is no such call.
+fn over_limit(context: &Context, conversation: &Conversation, call: &Call) -> Option<End> {
+    let most = context
+        .restrictions
+        .calls
+        .filter(|_| conversation.subagent.is_none() && call.name != structured::NAME)?;
+    let made = context.turns.calls.get() + 1;
+    context.turns.calls.set(made);
+    (made > most).then_some(End::Calls(most, made))
 }
 
 impl AllDone {

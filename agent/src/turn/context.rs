@@ -19,6 +19,7 @@ use crate::model::names::Models;
 use crate::model::usage::SessionUsage;
 use crate::permissions::Policy;
 use crate::persona::{Persona, PersonaSession};
+use crate::restrictions::Restrictions;
 use crate::settings::CurrentSettings;
 use crate::settings::subagent::SubagentKind;
 use crate::store::Checkpoints;
@@ -30,6 +31,8 @@ pub(crate) struct Context {
     pub host: Host,
     /// Whom the agent plays.
     pub persona: &'static Persona,
+    /// What the command line keeps it from.
+    pub restrictions: Restrictions,
     /// What it keeps for that in this session.
     pub persona_session: Rc<dyn PersonaSession>,
     /// Who thinks.
@@ -110,7 +113,7 @@ impl Context {
     /// Reads the folders of settings again: commands, skills, kinds of subagents, output styles, plugins. What files say of permissions,
     /// hooks and servers holds from the beginning of a run to its end.
     pub(crate) fn reload(&self) {
-        let settings = self.settings.reload();
+        let settings = self.settings.reload(&self.restrictions);
         let mut options = self.model.options.borrow_mut();
         for agent in &settings.agents {
             options.agents.entry(agent.name.clone()).or_insert_with(|| SubagentKind::of(agent));

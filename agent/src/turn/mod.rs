@@ -50,6 +50,10 @@ pub(crate) enum End {
     Rounds(u64),
     /// A limit of money, in US dollars.
     Budget(f64),
+    /// A limit of calls of tools, and how many there were with the one that went over it.
+    Calls(u64, u64),
+    /// A limit of time.
+    Time(Duration),
     /// The host stopped it; whether in the middle of tools.
     Interrupted(bool),
     /// A hook, or a person who denied a call, stopped it.

@@ -123,6 +123,16 @@ impl Said {
                 None,
             ),
             End::Budget(limit) => (OutcomeKind::Limit(Limit::Budget), format!("Reached maximum budget (${limit})"), None),
+            End::Calls(limit, observed) => (
+                OutcomeKind::Limit(Limit::Budget),
+                format!("Run aborted: tool-call budget of {limit} exceeded (--max-tool-calls); observed {observed}."),
+                None,
+            ),
+            End::Time(limit) => (
+                OutcomeKind::Limit(Limit::Time),
+                format!("Run aborted: wall-clock budget of {}s exceeded (--max-wall-time).", limit.as_secs_f64()),
+                None,
+            ),
             End::Interrupted(_) => (OutcomeKind::Cancelled, "stopped by the host".to_owned(), None),
             End::Refusing(why) => (OutcomeKind::Failed(Place::Protocol), why.clone(), None),
             End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),

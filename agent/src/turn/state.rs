@@ -16,8 +16,12 @@ pub(crate) struct TurnState {
     stopped_ahead: Cell<bool>,
     /// A prompt is in work.
     pub busy: Cell<bool>,
+    /// A limit of the whole run has ended the turn: no other one follows.
+    pub is_last: Cell<bool>,
     /// Turns that have begun.
     pub begun: Cell<u64>,
+    /// Calls of tools that the main conversation has made for the prompt.
+    pub calls: Cell<u64>,
     /// The call that an earlier run of the session has put off, until somebody has come back to it.
     pub deferred: RefCell<Option<Call>>,
 }

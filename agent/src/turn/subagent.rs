@@ -224,7 +224,8 @@ async fn work(context: &Rc<Context>, mut conversation: Conversation, task: &Rc<T
         End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
         End::Rounds(limit) => (How::Failed, format!("The agent reached its limit of {limit} rounds.")),
         End::Budget(limit) => (How::Failed, format!("The agent stopped: the budget of {limit} dollars is spent.")),
-        End::Interrupted(_) => (How::Stopped, interrupted(true).to_owned()),
+        // Limits of the prompt itself, which end it and this with it.
+        End::Calls(..) | End::Time(_) | End::Interrupted(_) => (How::Stopped, interrupted(true).to_owned()),
         End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => (How::Failed, why),
         End::Failed(error) => (How::Failed, format!("The agent failed: {}", error.message)),
         End::Deferred(..) | End::Unavailable(_) | End::Unstructured(..) => (How::Failed, "The agent gave no answer.".to_owned()),

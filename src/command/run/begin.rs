@@ -8,6 +8,8 @@ use agentglot_adapters::raw::launch::{Launch, Program};
 
 use super::{Kept, Run};
 use crate::agent::model::names::Models;
+use crate::agent::model::{ModelError, server_flags};
+use crate::agent::persona;
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
@@ -43,7 +45,7 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
         }
         Choice::Replay(path) => replay(path, run.pace, live),
         Choice::Model(api) => {
-            let client = Client::of_environment(*api).map_err(|error| Failure::Usage(error.message))?;
+            let client = client(*api, launch)?.map_err(|error| Failure::Usage(error.message))?;
             let variable = |name: &str| std::env::var(name).ok();
             let usual = model.clone().unwrap_or_else(|| usual_model(*api).to_owned());
             let models = Models::new(*api, run.models.clone(), usual, &variable);
@@ -112,7 +114,7 @@ pub(super) async fn named_model(choice: &Choice, launch: &Launch) -> Result<Opti
     if set.is_some() || launch.model.is_some() || api != Api::Openai {
         return Ok(set);
     }
-    let client = Client::of_environment(api).map_err(|error| Failure::Usage(error.message))?;
+    let client = client(api, launch)?.map_err(|error| Failure::Usage(error.message))?;
     if !client.endpoint().is_local() {
         return Ok(None);
     }
@@ -125,9 +127,16 @@ pub(super) async fn named_model(choice: &Choice, launch: &Launch) -> Result<Opti
     }
 }
 
-/// Why the built-in agent could not begin with this API, if the environment says too little for it.
-pub(super) fn model_trouble(api: Api) -> Option<String> {
-    Client::of_environment(api).err().map(|error| error.message)
+/// The client for an API's server: the environment says which, and flags of the launch go over it. Fails at flags that speak of another API.
+pub(super) fn client(api: Api, launch: &Launch) -> Result<Result<Client, ModelError>, Failure> {
+    let said = server_flags::variables(persona::of(launch.format.dialect).server, launch, api).map_err(Failure::Usage)?;
+    let of_flag = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    Ok(Client::of_variables(api, &|name| of_flag(name).or_else(|| std::env::var(name).ok())))
+}
+
+/// Why the built-in agent could not begin with this API, if too little is said of it.
+pub(super) fn model_trouble(api: Api, launch: &Launch) -> Option<String> {
+    client(api, launch).ok()?.err().map(|error| error.message)
 }
 
 /// A log, and beside it what its host said, if that was recorded too.

@@ -108,6 +108,7 @@ pub static CLAUDE: Persona = Persona {
     dialect: Dialect::Claude,
     flags: FLAGS,
     restricts: RESTRICTS,
+    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

@@ -61,6 +61,7 @@ pub static CODEX: Persona = Persona {
     // The settings among them are in the launch already.
     flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check", "--ephemeral"],
     restricts: &[("--worktree", NO_WORKTREES)],
+    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: None,
     search: Some(tools::search),

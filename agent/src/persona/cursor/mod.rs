@@ -70,6 +70,7 @@ pub static CURSOR: Persona = Persona {
     dialect: Dialect::Cursor,
     flags: &["--trust"],
     restricts: &[("--sandbox", &[Restriction::WritingElsewhere]), ("--worktree", NO_WORKTREES)],
+    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

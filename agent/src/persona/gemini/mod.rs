@@ -80,6 +80,7 @@ pub static GEMINI: Persona = Persona {
         ("--sandbox", &[Restriction::WritingElsewhere]),
         ("--worktree", NO_WORKTREES),
     ],
+    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, tools::unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

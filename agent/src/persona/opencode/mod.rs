@@ -69,6 +69,7 @@ pub static OPENCODE: Persona = Persona {
     dialect: Dialect::Opencode,
     flags: &["--thinking"],
     restricts: &[],
+    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, tools::unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),

@@ -9,6 +9,7 @@ pub mod tools;
 
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
+use agentglot_models::Api;
 use serde_json::{Value, json};
 
 use super::session::Plain;
@@ -16,6 +17,7 @@ use super::shared::asking;
 use super::{Persona, SubagentTool};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::Naming;
+use crate::model::server_flags::ServerFlag;
 use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
@@ -114,9 +116,18 @@ const QWEN: Persona = Persona {
     restricts: &[
         ("--allowed-mcp-server-names", &[Restriction::OtherServers]),
         ("--bare", &[Restriction::Additions]),
+        ("--disabled-slash-commands", &[Restriction::NamedCommands("QWEN_DISABLED_SLASH_COMMANDS")]),
+        ("--max-subagent-depth", &[Restriction::MoreLevels]),
+        ("--max-tool-calls", &[Restriction::MoreCalls]),
+        ("--max-wall-time", &[Restriction::MoreTime]),
         ("--safe-mode", &[Restriction::Additions, Restriction::Servers]),
         ("--sandbox", &[Restriction::WritingElsewhere]),
         ("--worktree", NO_WORKTREES),
+    ],
+    server: &[
+        ServerFlag::Variable("--openai-api-key", Api::Openai, "OPENAI_API_KEY"),
+        ServerFlag::Variable("--openai-base-url", Api::Openai, "OPENAI_BASE_URL"),
+        ServerFlag::Api("--auth-type", &[("openai", Api::Openai), ("anthropic", Api::Anthropic)]),
     ],
     begin: |start| Ok(Plain::begin(start, tools::of_code, unknown)),
     fetch: Some(tools::web::fetch),

@@ -43,6 +43,7 @@ pub static TRICODE: Persona = Persona {
     dialect: Dialect::Tricode,
     flags: &["--bypass-work-directory-limit", "--debug", "--override-system-prompt"],
     restricts: &[],
+    server: &[],
     begin: |start| {
         let mut wish = tools::Wish::of(start.launch, start.world)?;
         wish.commands = start.commands;
