@@ -47,6 +47,7 @@ pub(crate) static PROGRAM: Program = Program {
     traits: Traits {
         names_sessions: true,
         schema_in_file: true,
+        repeats: Some(&["--config", "--enable", "--disable", "--image", "--add-dir"]),
         needs_repository: Some((
             "--skip-git-repo-check",
             "Not inside a trusted directory and --skip-git-repo-check was not specified.",

@@ -82,6 +82,8 @@ pub struct Traits {
     pub always_in_pieces: bool,
     /// Its limit of rounds is one of the whole session, and it dies of it without an outcome.
     pub limits_sessions: bool,
+    /// The only flags that may be given more than once, where the others may not.
+    pub repeats: Option<&'static [&'static str]>,
     /// It takes a schema of the answer for a single prompt only.
     pub schema_for_one_prompt: bool,
     /// It reads the schema of the answer in a file.
@@ -151,6 +153,7 @@ impl Traits {
     pub const NONE: Self = Self {
         always_in_pieces: false,
         limits_sessions: false,
+        repeats: None,
         schema_for_one_prompt: false,
         schema_in_file: false,
         takes_empty: false,

@@ -140,11 +140,29 @@ fn what_makes_no_sense_is_refused_as_the_program_does() {
             "Error parsing -c overrides: Invalid override (missing '='): x",
         ),
         (&["exec", "-c", "=x", "y"], 1, "Error parsing -c overrides: Empty key in override: =x"),
+        (
+            &["exec", "-m", "a", "--model=b", "x"],
+            2,
+            "error: the argument '--model <MODEL>' cannot be used multiple times",
+        ),
+        (
+            &["exec", "--ephemeral", "--ephemeral", "x"],
+            2,
+            "error: the argument '--ephemeral' cannot be used multiple times",
+        ),
         (&["do it"], 1, "Error: stdin is not a terminal"),
         (&[], 1, "Error: stdin is not a terminal"),
     ] {
         let error = launch(args).unwrap_err();
         assert_eq!((error.exit_code, error.text.lines().next()), (code, Some(says)), "{args:?}");
+    }
+    // Some may be, and each command counts for itself.
+    for args in [
+        &["exec", "-c", "a=1", "--config", "b=2", "--enable", "a", "--enable", "b", "--add-dir", "/a", "--add-dir", "/b", "x"][..],
+        &["-m", "a", "exec", "-m", "b", "x"],
+        &["exec", "--json", "resume", "--json", "t-1"],
+    ] {
+        assert!(launch(args).is_ok(), "{args:?}");
     }
     let version = parse(&PROGRAM, &["--version".to_owned()], false);
     assert!(matches!(version, Ok(Command::Errand(Errand::Version))));

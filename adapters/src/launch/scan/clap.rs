@@ -7,6 +7,7 @@ impl Scan<'_> {
     pub(super) fn clap(&mut self) -> Result<Option<Errand>, ArgError> {
         let mut list: Option<(&'static Flag, String)> = None;
         let mut is_agent = false;
+        let mut typed: Vec<&str> = Vec::new();
         while let Some(word) = self.next() {
             let errand = if word == "--" {
                 let args = self.args;
@@ -20,12 +21,28 @@ impl Scan<'_> {
                     .flag(&word)
                     .filter(|flag| matches!(flag.shape, Shape::List(_)))
                     .map(|flag| (flag, word.clone()));
+                if let Some(flag) = self.program.flag(word.split_once('=').map_or(&*word, |(name, _)| name)) {
+                    let only = self
+                        .program
+                        .traits
+                        .repeats
+                        .filter(|repeats| !flag.names.iter().any(|name| repeats.contains(name)));
+                    if only.is_some() && typed.contains(&flag.long()) {
+                        return Err(twice(self.program, flag));
+                    }
+                    typed.push(flag.long());
+                }
                 self.commander_flag(&word)?
             } else if let Some((flag, name)) = &list {
                 let name = name.clone();
                 self.give(flag, &name, Some(word))?
             } else {
-                match self.program.command(&word).map(|command| command.is) {
+                let command = self.program.command(&word).map(|command| command.is);
+                // Each command counts for itself.
+                if !is_agent || matches!(command, Some(Sub::Resume | Sub::Fork)) && !self.out.resumes {
+                    typed.clear();
+                }
+                match command {
                     Some(Sub::Agent) if !is_agent => {
                         is_agent = true;
                         None
@@ -72,12 +89,20 @@ fn for_people(program: &Program) -> ArgError {
 
 /// A word that nobody knows.
 pub(super) fn surplus(program: &Program, word: &str) -> ArgError {
+    complaint(&format!("unexpected argument '{word}' found\n\n{}", usage(program)))
+}
+
+/// A flag that was given before.
+fn twice(program: &Program, flag: &Flag) -> ArgError {
+    let usage = usage(program);
+    complaint(&format!("the argument '{}' cannot be used multiple times\n\n{usage}", declared(flag)))
+}
+
+fn usage(program: &Program) -> String {
     let agent = program.commands.iter().find(|command| matches!(command.is, Sub::Agent));
     let agent = agent.map_or("", |command| command.names[0]);
-    complaint(&format!(
-        "unexpected argument '{word}' found\n\nUsage: {} {agent} [OPTIONS] [PROMPT]\n       {} {agent} [OPTIONS] <COMMAND> [ARGS]",
-        program.name, program.name
-    ))
+    let name = program.name;
+    format!("Usage: {name} {agent} [OPTIONS] [PROMPT]\n       {name} {agent} [OPTIONS] <COMMAND> [ARGS]")
 }
 
 /// A flag without its value.
