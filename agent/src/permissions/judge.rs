@@ -56,7 +56,7 @@ impl Policy {
             || self
                 .only
                 .as_ref()
-                .is_none_or(|only| only.iter().any(|rule| rule.names(&spec.name, spec.kind)))
+                .is_none_or(|only| only.iter().any(|rule| rule.is_tool(&spec.name, spec.kind)))
     }
 
     /// The first rule about a whole tool.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::family::Width;
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
 use super::{Family, PermissionForm};
@@ -218,6 +219,16 @@ impl Rule {
             return false;
         }
         self.family.is_some_and(|family| self.form.covers(family, kind, self.content.is_some()))
+    }
+
+    /// Whether a list of the tools that there are means this tool by it: each name is one tool, however much a rule of that name is about.
+    pub(super) fn is_tool(&self, name: &str, kind: ToolKind) -> bool {
+        let Some(family) = self.family.filter(|_| self.tool != name && kind != ToolKind::Mcp) else {
+            return self.names(name, kind);
+        };
+        // What changes files is one family, and notebooks have a tool of their own.
+        let means_notebooks = self.tool.to_ascii_lowercase().contains("notebook");
+        family.covers(kind, Width::Tool) && (kind == ToolKind::NotebookEdit) == means_notebooks
     }
 
     /// Whether it is about this path, for rules whose parentheses hold a pattern of paths. To allow, the pattern has to hold for the path
