@@ -51,6 +51,7 @@ use crate::host::event_writer::EventWriter;
 use crate::host::prompts::{HostPrompt, PromptQueue};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
+use crate::model::usage::SessionUsage;
 use crate::permissions::{Policy, Source};
 use crate::restrictions::{Restriction, Restrictions};
 use crate::settings::CurrentSettings;
@@ -172,6 +173,11 @@ impl Agent {
         let persona = persona::of(parts.dialect);
         let mut restrictions = Restrictions::of(persona.restricts, &parts.launch, &|name| std::env::var(name).ok()).map_err(Error::Usage)?;
         restrictions.limit_tools(&mut parts.launch);
+        if restrictions.has(Restriction::Subagents) && parts.launch.agents.take().is_some() && parts.launch.agent.is_some() {
+            // What that subagent may do is not known any more.
+            let name = parts.launch.agent.as_deref().unwrap_or_default();
+            return Err(Error::Usage(format!("--agent '{name}' not found: subagents of --agents are left out")));
+        }
         if restrictions.has(Restriction::WritingElsewhere) {
             parts.commands.confine.get_or_insert_default();
         }
@@ -208,6 +214,7 @@ impl Agent {
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();
+        let used = history.as_ref().map(|history| history.used).unwrap_or_default();
         let deferred = history.as_ref().and_then(|history| history.deferred.clone());
         if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
             persona_session.restore(state);
@@ -281,7 +288,10 @@ impl Agent {
                 client: parts.model,
                 names: parts.models,
                 options: RefCell::new(options),
-                usage: RefCell::default(),
+                usage: RefCell::new(SessionUsage {
+                    before: used,
+                    ..SessionUsage::default()
+                }),
                 calls: RefCell::default(),
             },
             tools: Toolbox {

@@ -12,10 +12,16 @@ use crate::settings::Settings;
 pub enum Restriction {
     /// Files of settings and of instructions, and what lies in the folders beside them.
     Settings,
+    /// Files of settings and of instructions of the project.
+    ProjectSettings,
     /// What files add to the agent: instructions, hooks, subagents, commands, skills, styles, MCP servers. What else they say counts.
     Additions,
     /// The plugins that the command line names.
     Plugins,
+    /// Subagents that the command line describes.
+    Subagents,
+    /// Own tools that belong to a feature, where the value names it.
+    Feature(&'static str, &'static [&'static str]),
     /// Commands and skills of files.
     Commands,
     /// The commands that the flag names, whatever their case, and those that this variable names.
@@ -107,6 +113,16 @@ impl Restrictions {
                             .filter(|levels| *levels > 0)
                             .ok_or_else(|| wrong("no number of levels: a whole number from 1 to 100"))?;
                     }
+                    Restriction::Feature(feature, _) => {
+                        let off = |value: &String| {
+                            let value = value.trim();
+                            let setting = value.strip_prefix("features.").and_then(|setting| setting.split_once('='));
+                            setting.map_or(value == *feature, |(name, value)| name.trim() == *feature && value.trim() == "false")
+                        };
+                        if !given.clone().filter_map(|(_, value)| value.as_ref()).any(off) {
+                            continue;
+                        }
+                    }
                     Restriction::NamedCommands(_) => found.commands.extend(names()),
                     Restriction::Unable(instead) => return Err(format!("{typed} is nothing that the built-in agent can do: {instead}")),
                     Restriction::OtherServers => found.servers.extend(names()),
@@ -157,6 +173,7 @@ impl Restrictions {
                 Restriction::OtherTools(names) => {
                     launch.tools.get_or_insert_with(|| owned(names));
                 }
+                Restriction::Feature(_, names) => launch.disallowed_tools.extend(owned(names)),
                 Restriction::Tools(names) => {
                     let named = launch.tools.clone().unwrap_or_default();
                     let left_out = owned(names).into_iter().filter(|name| !named.iter().any(|tool| tool.trim() == name));

@@ -80,7 +80,7 @@ fn only(asked: &Asked, names: &[&str]) -> Vec<String> {
 
 #[test]
 fn claude_s_flags_that_keep_the_agent_from_something_do() {
-    const LOOKED_FOR: &[&str] = &["Bash", "Edit", "Read", "Write", "WebFetch", "Skill"];
+    const LOOKED_FOR: &[&str] = &["Bash", "Edit", "NotebookEdit", "Read", "Write", "WebFetch", "Skill"];
     let both = |kind: &str| json!([format!("{kind}-project"), format!("{kind}-user")]);
     let all = json!({
         "agents": both("agent"), "skills": both("skill"),
@@ -100,18 +100,23 @@ fn claude_s_flags_that_keep_the_agent_from_something_do() {
     closed["mode"] = "default".into();
     let quiet = changed(json!({"skills": [], "commands": []}));
     for (flags, wanted, tools, is_added) in [
-        (&[][..], &all, &["Bash", "Edit", "Read", "Skill", "Write"][..], true),
+        (&[][..], &all, &["Bash", "Edit", "NotebookEdit", "Read", "Skill", "Write"][..], true),
         (&["--bare"], &bare, &["Bash", "Edit", "Read"], false),
         (&["--bare", "--tools", "Read,Write"], &bare, &["Read", "Write"], false),
-        (&["--safe-mode"], &safe, &["Bash", "Edit", "Read", "Write"], false),
+        (&["--safe-mode"], &safe, &["Bash", "Edit", "NotebookEdit", "Read", "Write"], false),
         (
             &["--restricted", "--allowedTools", "WebFetch"],
             &closed,
-            &["Edit", "Read", "Write"],
+            &["Edit", "NotebookEdit", "Read", "Write"],
             false,
         ),
         (&["--restricted", "--tools", "Bash,Read"], &closed, &["Bash", "Read"], false),
-        (&["--disable-slash-commands"], &quiet, &["Bash", "Edit", "Read", "Write"], true),
+        (
+            &["--disable-slash-commands"],
+            &quiet,
+            &["Bash", "Edit", "NotebookEdit", "Read", "Write"],
+            true,
+        ),
     ] {
         let (play, end) = restricted(flags);
         assert_eq!(end.code(), 0, "{flags:?}: {end:#?}");
@@ -160,6 +165,10 @@ fn what_an_agent_cannot_be_kept_from_is_refused() {
         ("cursor", &["-p", "--trust", "--worktree=mine"], "--worktree"),
         ("gemini", &["--policy", "rules.toml", "-p"], "--policy"),
         ("codex", &["exec", "--json", "--skip-git-repo-check", "--worktree"], "--worktree"),
+        ("codex", &["exec", "--json", "--skip-git-repo-check", "-p", "mine"], "-p"),
+        ("claude", &["-p", "--managed-settings", "{}", "--"], "--managed-settings"),
+        ("claude", &["-p", "--task-budget", "100", "--"], "--task-budget"),
+        ("qwen-code", &["--proxy", "http://127.0.0.1:1", "-p"], "--proxy"),
     ] {
         let play = Play::script(vec![Answer::text("Done.")]);
         let end = play.one(dialect, args, "go");
@@ -214,5 +223,114 @@ fn a_sandbox_keeps_commands_in_the_workspace() {
         assert_eq!(end.code(), 0, "{end:#?}");
         assert!(play.path("made").exists(), "{end:#?}");
         assert_eq!(made.exists(), !is_kept, "{flag}: {end:#?}");
+    }
+}
+
+#[test]
+fn a_session_that_is_to_be_safe_has_no_subagents_of_the_command_line() {
+    let agents = r#"{"reviewer": {"description": "d", "prompt": "p", "tools": ["Read"]}}"#;
+    for (flags, is_there) in [(&[][..], true), (&["--safe-mode"], false)] {
+        let play = Play::script(vec![Answer::text("Done.")]);
+        let end = play.one("claude", &[PRINT, &["--agents", agents], flags].concat(), "go");
+        let init = end.lines.iter().find(|line| line["subtype"] == "init").unwrap();
+        let names = init["agents"].as_array().unwrap();
+        assert_eq!(names.contains(&json!("reviewer")), is_there, "{flags:?}: {init}");
+    }
+    // Nobody runs without what the subagent was limited to.
+    let play = Play::script(vec![Answer::text("Done.")]);
+    let args = [PRINT, &["--safe-mode", "--agents", agents, "--agent", "reviewer"]].concat();
+    let end = play.one("claude", &args, "go");
+    assert!(end.code() != 0 && play.server.asked().is_empty(), "{end:#?}");
+    assert!(end.stderr.contains("--agent 'reviewer' not found"), "{end:#?}");
+}
+
+#[test]
+fn codex_has_no_tool_of_a_feature_that_is_switched_off() {
+    const RUN: &[&str] = &["exec", "--json", "--skip-git-repo-check"];
+    for (flags, is_there) in [
+        (&[][..], true),
+        (&["--disable", "shell_tool"], false),
+        (&["-c", "features.shell_tool=false"], false),
+        (&["-c", "features.shell_tool=true", "--disable", "memories"], true),
+        (&["--ignore-user-config", "--ignore-rules"], true),
+    ] {
+        let play = Play::script(vec![Answer::text("Done.")]);
+        let end = play.one("codex", &[RUN, flags].concat(), "go");
+        assert_eq!(end.code(), 0, "{flags:?}: {end:#?}");
+        let tools = play.server.asked()[0].tools();
+        assert_eq!(tools.contains(&"shell_command".to_owned()), is_there, "{flags:?}: {tools:?}");
+    }
+}
+
+#[test]
+fn a_model_of_this_machine_is_no_other() {
+    let run_with = |url: Option<&str>| {
+        let play = Play::script(vec![Answer::text("Done.")]);
+        let mut command = play.command("codex", &["exec", "--json", "--skip-git-repo-check", "--oss", "go"]);
+        if let Some(url) = url {
+            command.env("OPENAI_BASE_URL", url);
+        }
+        run(command)
+    };
+    assert_eq!(run_with(None).code(), 0);
+    let end = run_with(Some("http://model.invalid/v1"));
+    assert_ne!(end.code(), 0, "{end:#?}");
+    assert!(
+        end.stderr
+            .contains("--oss wants a model on this machine, and http://model.invalid/v1 is elsewhere"),
+        "{end:#?}"
+    );
+}
+
+#[test]
+fn settings_of_the_project_can_be_left_out() {
+    for (flags, is_there) in [(&[][..], true), (&["--disable-project-configs"], false)] {
+        let play = Play::script(vec![Answer::text("Done.")]);
+        std::fs::write(play.path("AGENTS.md"), "words-of-the-project").unwrap();
+        let end = play.one("cursor", &[&["-p", "--trust"], flags].concat(), "go");
+        assert_eq!(end.code(), 0, "{end:#?}");
+        assert_eq!(play.server.asked()[0].all().contains("words-of-the-project"), is_there, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_list_of_tools_means_no_others() {
+    const LOOKED_FOR: &[&str] = &[
+        "read_file",
+        "glob",
+        "grep_search",
+        "list_directory",
+        "edit",
+        "write_file",
+        "notebook_edit",
+        "run_shell_command",
+        "Read",
+        "Edit",
+        "Write",
+        "NotebookEdit",
+        "Bash",
+        "Glob",
+        "Grep",
+    ];
+    for (dialect, flag, list, wanted) in [
+        ("qwen-code", "--core-tools", "edit", "edit"),
+        ("qwen-code", "--core-tools", "Edit", "edit"),
+        ("qwen-code", "--core-tools", "EditTool", "edit"),
+        ("qwen-code", "--core-tools", "read_file", "read_file"),
+        ("qwen-code", "--core-tools", "ReadFileTool", "read_file"),
+        ("qwen-code", "--core-tools", "NotebookEdit", "notebook_edit"),
+        ("qwen-code", "--core-tools", "Bash", "run_shell_command"),
+        ("claude", "--tools", "Edit", "Edit"),
+        ("claude", "--tools", "NotebookEdit", "NotebookEdit"),
+    ] {
+        let play = Play::script(vec![Answer::text("Done.")]);
+        let everything = if dialect == "claude" {
+            "--dangerously-skip-permissions"
+        } else {
+            "--yolo"
+        };
+        let end = play.one(dialect, &[flag, list, everything, "-p"], "go");
+        assert_eq!(end.code(), 0, "{list}: {end:#?}");
+        assert_eq!(only(&play.server.asked()[0], LOOKED_FOR), [wanted], "{dialect} {list}");
     }
 }

@@ -425,3 +425,26 @@ fn more_prompts_than_turns_are_an_error() {
         ran.err
     );
 }
+
+#[test]
+fn a_flag_that_is_neither_ours_nor_the_program_s_is_told_before_the_program_s_own() {
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_agentglot"));
+        command.args(args).env("AGENTGLOT_BACKEND", "demo").stdin(std::process::Stdio::null());
+        let out = command.output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    for program in ["qwen", "claude"] {
+        let (code, stderr) = run(&["run", "--as", program, "--bakend", "demo", "--", "-p", "hi"]);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("--bakend is no option of `agentglot run`"), "{stderr}");
+        // What stands behind `--` is the program's, whose hosts may be newer than we are.
+        for args in [
+            &["run", "--as", program, "--", "--bakend", "-p", "hi"][..],
+            &["run", "--as", program, "--model", "m", "--", "hi"],
+        ] {
+            let (_, stderr) = run(args);
+            assert!(!stderr.contains("is no option of"), "{args:?}: {stderr}");
+        }
+    }
+}

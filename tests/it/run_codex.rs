@@ -241,6 +241,11 @@ fn a_thread_goes_on_under_its_id() {
     for said in ["prompt-0", "answer-0", "prompt-1", "answer-1", "prompt-2"] {
         assert!(all.contains(said), "{said}: {all}");
     }
+    // What is counted is the thread's, as the program does.
+    let written = |end: &End| end.lines.last().unwrap()["usage"]["output_tokens"].as_u64().unwrap();
+    let once = written(&first);
+    assert!(once > 0, "{first:#?}");
+    assert_eq!((written(&second), written(&third)), (2 * once, 3 * once), "{second:#?} {third:#?}");
     let none = play.one("codex", &[EXEC, &["resume", "01234567-0000-7000-8000-000000000000"]].concat(), "x");
     assert_eq!((none.code(), none.lines.len()), (1, 0), "{none:#?}");
     assert!(none.stderr.contains("01234567-0000-7000-8000-000000000000"), "{none:#?}");

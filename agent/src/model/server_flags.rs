@@ -4,6 +4,7 @@
 use agentglot_adapters::raw::launch::Launch;
 use agentglot_models::Api;
 
+use super::Endpoint;
 use crate::flags::given;
 
 /// What such a flag says.
@@ -11,6 +12,8 @@ use crate::flags::given;
 pub enum ServerFlag {
     /// What this variable of an API says too.
     Variable(&'static str, Api, &'static str),
+    /// The model is one of this machine.
+    Local(&'static str),
     /// Which API is spoken, by its words. Other words are for what no back end speaks.
     Api(&'static str, &'static [(&'static str, Api)]),
 }
@@ -19,9 +22,16 @@ impl ServerFlag {
     /// What it is called.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Variable(name, ..) | Self::Api(name, _) => name,
+            Self::Variable(name, ..) | Self::Api(name, _) | Self::Local(name) => name,
         }
     }
+}
+
+/// Why a server may not be used: the command line wants one of this machine.
+pub fn elsewhere(known: &[ServerFlag], launch: &Launch, endpoint: &Endpoint) -> Option<String> {
+    let mut flags = known.iter().filter(|flag| matches!(flag, ServerFlag::Local(_)));
+    let (name, _) = flags.find_map(|flag| given(launch, flag.name())).filter(|_| !endpoint.is_local())?;
+    Some(format!("{name} wants a model on this machine, and {} is elsewhere", endpoint.base_url))
 }
 
 /// What the command line says of the server of an API, as variables.
@@ -45,6 +55,7 @@ pub fn variables(known: &[ServerFlag], launch: &Launch, api: Api) -> Result<Vec<
         match flag {
             ServerFlag::Variable(_, of, _) if *of != api => return Err(other(Some(*of))),
             ServerFlag::Variable(_, _, variable) => found.push((*variable, value.to_owned())),
+            ServerFlag::Local(_) => {}
             ServerFlag::Api(_, words) => {
                 let meant = words.iter().find(|(word, _)| *word == value).map(|(_, api)| *api);
                 if meant != Some(api) {

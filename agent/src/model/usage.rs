@@ -16,6 +16,8 @@ pub(crate) struct SessionUsage {
     pub turn: Tokens,
     /// All turns, the main conversation alone.
     pub session: Tokens,
+    /// Turns of earlier runs of the session, likewise.
+    pub before: Tokens,
     /// Time in model calls in the turn that runs.
     pub api: Duration,
     /// Calls of tools so far.

@@ -404,6 +404,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// The outcome says what the whole session has used, earlier runs among it, and not what the turn has.
+    fn counts_thread(&self, _: Mode) -> bool {
+        false
+    }
+
     /// A conversation that the model finds too long has reached a limit: that is no failure of the API.
     fn limits_context(&self) -> bool {
         false

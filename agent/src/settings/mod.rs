@@ -134,6 +134,9 @@ impl Places {
         if restrictions.has(Restriction::Settings) {
             self.sources.clear();
         }
+        if restrictions.has(Restriction::ProjectSettings) {
+            self.sources.retain(|source| *source == Source::User);
+        }
         if restrictions.has(Restriction::Plugins) {
             self.plugins.clear();
         }

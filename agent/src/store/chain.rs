@@ -10,6 +10,7 @@ use super::entry::Entry;
 use super::line::quoted;
 use super::scan::Tail;
 use crate::model::message::{Call, CallResult, Message, Part, Role};
+use crate::model::usage::Tokens;
 
 /// What a call is answered that the session ended over.
 const INTERRUPTED: &str = "The tool call was interrupted: the session ended before its result was there.";
@@ -35,6 +36,8 @@ pub struct History {
     pub notes: Vec<String>,
     /// What the agent's persona has kept last.
     pub state: Option<Value>,
+    /// What its replies have used, as far as the transcript says it.
+    pub(crate) used: Tokens,
     /// The call at the end that a hook has put off: it has no result, and waits for somebody to come back to it.
     pub deferred: Option<Call>,
 }
@@ -235,6 +238,8 @@ impl<'a> Chain<'a> {
                 "assistant" if !entry.is_api_error_message && done.insert(at) => {
                     let blocks = replies.get(&at).map_or_else(|| Rc::from([at]), Rc::clone);
                     done.extend(blocks.iter().copied());
+                    // Each block of a reply says what all of it has used.
+                    history.used += blocks.last().map(|&block| self.entries[block].used()).unwrap_or_default();
                     let (mut parts, mut answers) = (Vec::new(), Vec::new());
                     for &block in &*blocks {
                         let said = self.entries[block].said();

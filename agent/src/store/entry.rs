@@ -6,11 +6,13 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::line::Object;
 
 use crate::model::message::{Call, CallResult, Part, Source};
+use crate::model::usage::Tokens;
 
 /// A line. Members that are not needed are passed over.
 #[derive(Debug, Default, Deserialize)]
@@ -69,6 +71,26 @@ impl<'a> Entry<'a> {
     pub(super) fn has(&self, needle: &[u8]) -> bool {
         let message = self.message.map_or("", RawValue::get);
         memchr::memmem::find(message.as_bytes(), needle).is_some()
+    }
+
+    /// What the reply has used, in the words of Anthropic's API.
+    pub(super) fn used(&self) -> Tokens {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Message {
+            usage: Option<Value>,
+        }
+        let message: Message = self
+            .message
+            .and_then(|message| serde_json::from_str(message.get()).ok())
+            .unwrap_or_default();
+        let count = |name: &str| message.usage.as_ref().and_then(|usage| usage.get(name)?.as_u64()).unwrap_or_default();
+        Tokens {
+            input: count("input_tokens"),
+            output: count("output_tokens"),
+            cache_read: count("cache_read_input_tokens"),
+            cache_write: count("cache_creation_input_tokens"),
+        }
     }
 
     /// The id of the reply that it is a block of.

@@ -59,7 +59,17 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
             .then_some(Count::derived(finished.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
-        usage: Some(usage(tokens)),
+        usage: Some(match context.host.persona.counts_thread(context.host.launch.format.mode) {
+            false => usage(tokens),
+            true => {
+                let mut all = spent.before;
+                all += spent.session;
+                Usage {
+                    scope: Scope::Session,
+                    ..usage(all)
+                }
+            }
+        }),
         stop,
         denials: Some(Raw::trusted(&denials)),
         structured: structured.as_deref().map(Raw::trusted),

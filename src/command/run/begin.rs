@@ -129,9 +129,15 @@ pub(super) async fn named_model(choice: &Choice, launch: &Launch) -> Result<Opti
 
 /// The client for an API's server: the environment says which, and flags of the launch go over it. Fails at flags that speak of another API.
 pub(super) fn client(api: Api, launch: &Launch) -> Result<Result<Client, ModelError>, Failure> {
-    let said = server_flags::variables(persona::of(launch.format.dialect).server, launch, api).map_err(Failure::Usage)?;
+    let known = persona::of(launch.format.dialect).server;
+    let said = server_flags::variables(known, launch, api).map_err(Failure::Usage)?;
     let of_flag = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-    Ok(Client::of_variables(api, &|name| of_flag(name).or_else(|| std::env::var(name).ok())))
+    let client = Client::of_variables(api, &|name| of_flag(name).or_else(|| std::env::var(name).ok()));
+    let elsewhere = client
+        .as_ref()
+        .ok()
+        .and_then(|client| server_flags::elsewhere(known, launch, client.endpoint()));
+    elsewhere.map_or(Ok(client), |why| Err(Failure::Usage(why)))
 }
 
 /// Why the built-in agent could not begin with this API, if too little is said of it.

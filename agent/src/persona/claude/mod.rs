@@ -39,7 +39,21 @@ const RESTRICTS: &[Restricting] = &[
         "--restricted",
         &[Restriction::Settings, Restriction::Bypass, Restriction::Tools(&["Bash", "WebFetch"])],
     ),
-    ("--safe-mode", &[Restriction::Additions, Restriction::Plugins, Restriction::Servers]),
+    (
+        "--managed-settings",
+        &[Restriction::Unable("it knows no administrators; say by --settings what may run")],
+    ),
+    ("--no-chrome", &[]),
+    (
+        "--safe-mode",
+        &[Restriction::Additions, Restriction::Plugins, Restriction::Servers, Restriction::Subagents],
+    ),
+    (
+        "--task-budget",
+        &[Restriction::Unable(
+            "it counts no tokens of a task; --max-budget-usd and --max-turns limit it",
+        )],
+    ),
     ("--worktree", NO_WORKTREES),
 ];
 

@@ -1,6 +1,6 @@
 //! What hosts of Codex's are told.
 
-use agentglot_adapters::raw::codec::Mode;
+use agentglot_adapters::raw::codec::{Layout, Mode};
 
 use crate::model::ModelError;
 use crate::persona::host::{HostPersona, plain};
@@ -20,6 +20,11 @@ impl HostPersona for CodexHost {
 
     fn begins_turns(&self, _: Mode) -> bool {
         false
+    }
+
+    /// The app-server tells both, and sums up by itself.
+    fn counts_thread(&self, mode: Mode) -> bool {
+        mode.layout == Layout::Lines && !mode.serves_many
     }
 
     fn cut_off(&self) -> Option<&'static str> {

@@ -10,7 +10,8 @@ use super::session::Plain;
 use super::{Persona, commands};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::{self, Naming};
-use crate::restrictions::NO_WORKTREES;
+use crate::model::server_flags::ServerFlag;
+use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
 use crate::tools::Given;
@@ -55,13 +56,27 @@ fn unknown(name: &str) -> Given {
     Given::error(format!("unsupported call: {name}"))
 }
 
+/// Features without which tools are not there.
+const SWITCHED_OFF: &[Restriction] = &[Restriction::Feature("shell_tool", &["shell_command"])];
+
 /// The persona.
 pub static CODEX: Persona = Persona {
     dialect: Dialect::Codex,
     // The settings among them are in the launch already.
     flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check", "--ephemeral"],
-    restricts: &[("--worktree", NO_WORKTREES)],
-    server: &[],
+    restricts: &[
+        ("--config", SWITCHED_OFF),
+        ("--disable", SWITCHED_OFF),
+        // Neither is read anyway.
+        ("--ignore-rules", &[]),
+        ("--ignore-user-config", &[]),
+        (
+            "--profile",
+            &[Restriction::Unable("it reads no config.toml; say by -c what the profile says")],
+        ),
+        ("--worktree", NO_WORKTREES),
+    ],
+    server: &[ServerFlag::Local("--oss")],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: None,
     search: Some(tools::search),

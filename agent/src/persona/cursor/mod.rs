@@ -69,7 +69,11 @@ fn unknown(name: &str) -> Given {
 pub static CURSOR: Persona = Persona {
     dialect: Dialect::Cursor,
     flags: &["--trust"],
-    restricts: &[("--sandbox", &[Restriction::WritingElsewhere]), ("--worktree", NO_WORKTREES)],
+    restricts: &[
+        ("--disable-project-configs", &[Restriction::ProjectSettings]),
+        ("--sandbox", &[Restriction::WritingElsewhere]),
+        ("--worktree", NO_WORKTREES),
+    ],
     server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),

@@ -68,7 +68,8 @@ static NAMING: Naming = Naming {
 pub static OPENCODE: Persona = Persona {
     dialect: Dialect::Opencode,
     flags: &["--thinking"],
-    restricts: &[],
+    // There are no plugins.
+    restricts: &[("--pure", &[])],
     server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, tools::unknown)),
     fetch: Some(tools::web::fetch),

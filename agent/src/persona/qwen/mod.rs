@@ -120,6 +120,12 @@ const QWEN: Persona = Persona {
         ("--max-subagent-depth", &[Restriction::MoreLevels]),
         ("--max-tool-calls", &[Restriction::MoreCalls]),
         ("--max-wall-time", &[Restriction::MoreTime]),
+        (
+            "--proxy",
+            &[Restriction::Unable(
+                "name the proxy by HTTPS_PROXY, which holds for servers and tools too",
+            )],
+        ),
         ("--safe-mode", &[Restriction::Additions, Restriction::Servers]),
         ("--sandbox", &[Restriction::WritingElsewhere]),
         ("--worktree", NO_WORKTREES),
