@@ -10,19 +10,19 @@ use crate::flags::given;
 /// What such a flag says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerFlag {
-    /// What this variable of an API says too.
-    Variable(&'static str, Api, &'static str),
+    /// The address of the server, which this variable of an API says too.
+    Address(&'static str, Api, &'static str),
+    /// The key, likewise. One of another API is not used.
+    Key(&'static str, Api, &'static str),
     /// The model is one of this machine.
     Local(&'static str),
-    /// Which API is spoken, by its words. Other words are for what no back end speaks.
-    Api(&'static str, &'static [(&'static str, Api)]),
 }
 
 impl ServerFlag {
     /// What it is called.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Variable(name, ..) | Self::Api(name, _) | Self::Local(name) => name,
+            Self::Address(name, ..) | Self::Key(name, ..) | Self::Local(name) => name,
         }
     }
 }
@@ -37,31 +37,23 @@ pub fn elsewhere(known: &[ServerFlag], launch: &Launch, endpoint: &Endpoint) -> 
 /// What the command line says of the server of an API, as variables.
 ///
 /// # Errors
-/// When it speaks of another API.
+/// When it names a server of another API.
 pub fn variables(known: &[ServerFlag], launch: &Launch, api: Api) -> Result<Vec<(&'static str, String)>, String> {
     let mut found = Vec::new();
     for flag in known {
         let Some((name, value)) = given(launch, flag.name()) else { continue };
-        let value = value.as_deref().unwrap_or_default().trim();
-        let other = |meant: Option<Api>| match meant {
-            Some(meant) => format!(
-                "{name} speaks of a server of {}, and the back end is model:{}: begin with --backend model:{}, or without {name}",
-                meant.name(),
-                api.name(),
-                meant.name(),
-            ),
-            None => format!("{name} {value} is no API that the built-in agent speaks: it speaks model:openai and model:anthropic"),
-        };
         match flag {
-            ServerFlag::Variable(_, of, _) if *of != api => return Err(other(Some(*of))),
-            ServerFlag::Variable(_, _, variable) => found.push((*variable, value.to_owned())),
-            ServerFlag::Local(_) => {}
-            ServerFlag::Api(_, words) => {
-                let meant = words.iter().find(|(word, _)| *word == value).map(|(_, api)| *api);
-                if meant != Some(api) {
-                    return Err(other(meant));
-                }
+            ServerFlag::Address(_, of, _) if *of != api => {
+                let (meant, is) = (of.name(), api.name());
+                return Err(format!(
+                    "{name} speaks of a server of {meant}, and the back end is model:{is}: begin with --backend model:{meant}, or without {name}"
+                ));
             }
+            ServerFlag::Key(_, of, _) if *of != api => {}
+            ServerFlag::Address(_, _, variable) | ServerFlag::Key(_, _, variable) => {
+                found.push((*variable, value.as_deref().unwrap_or_default().trim().to_owned()))
+            }
+            ServerFlag::Local(_) => {}
         }
     }
     Ok(found)

@@ -131,9 +131,8 @@ const QWEN: Persona = Persona {
         ("--worktree", NO_WORKTREES),
     ],
     server: &[
-        ServerFlag::Variable("--openai-api-key", Api::Openai, "OPENAI_API_KEY"),
-        ServerFlag::Variable("--openai-base-url", Api::Openai, "OPENAI_BASE_URL"),
-        ServerFlag::Api("--auth-type", &[("openai", Api::Openai), ("anthropic", Api::Anthropic)]),
+        ServerFlag::Key("--openai-api-key", Api::Openai, "OPENAI_API_KEY"),
+        ServerFlag::Address("--openai-base-url", Api::Openai, "OPENAI_BASE_URL"),
     ],
     begin: |start| Ok(Plain::begin(start, tools::of_code, unknown)),
     fetch: Some(tools::web::fetch),
