@@ -158,7 +158,8 @@ fn what_makes_no_sense_is_refused_as_the_program_does() {
     }
     // Some may be, and each command counts for itself.
     for args in [
-        &["exec", "-c", "a=1", "--config", "b=2", "--enable", "a", "--enable", "b", "--add-dir", "/a", "--add-dir", "/b", "x"][..],
+        &["exec", "-c", "a=1", "--config", "b=2", "--enable", "a", "--enable", "b", "x"][..],
+        &["exec", "--add-dir", "/a", "--add-dir", "/b", "x"],
         &["-m", "a", "exec", "-m", "b", "x"],
         &["exec", "--json", "resume", "--json", "t-1"],
     ] {
