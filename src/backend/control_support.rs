@@ -175,7 +175,10 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
             Query => (Emulated, "answered by us, from what is known"),
             Permission => (Passed, "in its own words"),
             ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
-            Hook => (Emulated, "it calls none of its host's: the session does, for prompts, calls and the end of a turn"),
+            Hook => (
+                Emulated,
+                "it calls none of its host's: the session does, for prompts, calls and the end of a turn",
+            ),
             Mcp => (Emulated, "in place of the server it starts our program, which passes its messages on"),
             HostMcp => (Emulated, "passed to the program by the same way"),
         };
@@ -188,7 +191,10 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
             Permission if dialect.conduct().asks_in_text() => (Emulated, "its question in plain text is put to the host, and the answer typed"),
             Permission => (Refused, "it asks nobody"),
             ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
-            Hook => (Emulated, "it calls none of its host's: the session does, for prompts, calls and the end of a turn"),
+            Hook => (
+                Emulated,
+                "it calls none of its host's: the session does, for prompts, calls and the end of a turn",
+            ),
             Mcp => (Refused, "it has no way to a server inside the host"),
             HostMcp => (Emulated, "acknowledged; the program is not told"),
         };
