@@ -190,9 +190,9 @@ impl Agent {
         })?;
         let trusts = |root: &Path| parts.heeds_host && (persona.trusts)(&parts.launch) || (parts.trusts)(root);
         let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
-        let mut settings = Settings::load(places.without(&restrictions));
-        restrictions.add_settings(&settings);
-        restrictions.limit_commands(&mut settings);
+        let settings = Settings::load(places.without(&restrictions));
+        restrictions.add(settings.max_calls(), settings.max_time(), settings.disabled_commands());
+        let mut settings = settings.without_commands(&restrictions);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
             environment: Arc::new(tools::environment::environment(settings.env(), &parts.pass_env)),

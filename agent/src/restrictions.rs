@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use agentglot_adapters::raw::launch::Launch;
 
-use crate::settings::Settings;
-
 /// What a flag keeps the agent from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restriction {
@@ -144,25 +142,17 @@ impl Restrictions {
         !self.has(Restriction::Servers) && (!self.has(Restriction::OtherServers) || self.servers.iter().any(|known| known == name))
     }
 
-    /// Adds what files of settings limit, where the command line says nothing of that.
-    pub(crate) fn add_settings(&mut self, settings: &Settings) {
-        self.calls = self.calls.or_else(|| settings.max_calls().filter(|_| !self.has(Restriction::MoreCalls)));
-        self.time = self.time.or_else(|| settings.max_time());
-        self.commands.extend(settings.disabled_commands());
+    /// Adds what files limit, where the command line says nothing of that: calls, time, and commands that are left out.
+    pub(crate) fn add(&mut self, calls: Option<u64>, time: Option<Duration>, commands: Vec<String>) {
+        self.calls = self.calls.or(calls.filter(|_| !self.has(Restriction::MoreCalls)));
+        self.time = self.time.or(time);
+        self.commands.extend(commands);
     }
 
     /// Whether a command may be used.
     pub(crate) fn allows_command(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         self.commands.iter().all(|left_out| left_out.to_lowercase() != name)
-    }
-
-    /// Leaves out commands of files.
-    pub(crate) fn limit_commands(&self, settings: &mut Settings) {
-        if self.has(Restriction::Commands) {
-            settings.commands.clear();
-        }
-        settings.commands.retain(|command| self.allows_command(&command.name));
     }
 
     /// Leaves out tools, as if the command line had said so.

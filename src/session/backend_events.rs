@@ -75,7 +75,7 @@ impl Session {
                 let folds = backend.folds_prompts();
                 let from = self.out.len();
                 self.with_answer(event, outcome, |session, event, outcome| session.hear_outcome(event, outcome, folds, now));
-                return self.hooks_before_end(outcome, from, now, backend);
+                return self.hooks_before_end(outcome, from, now);
             }
             Kind::Session(session) => return self.hear_session(event, session, now, backend),
             Kind::Prompt(prompt) => return self.hear_prompt(event, prompt),

@@ -152,7 +152,7 @@ impl Session {
         }
         self.learn_hooks(request, input.fields, backend);
         if request.kind == ControlKind::Interrupt {
-            self.hooks_stop(now, backend);
+            self.hooks_stop(now);
         }
         let taken = backend.input(input);
         let answer = if request.kind == ControlKind::Initialize {

@@ -391,8 +391,8 @@ impl Session {
     /// The turn that runs, and with `all` every one that waits, ends here.
     pub fn end_turns(&mut self, kind: OutcomeKind, why: &str, all: bool, now: Instant) {
         self.moment(now);
-        self.drop_hooks();
-        while self.busy() {
+        self.drop_hooks(all);
+        while self.turn.is_some() || self.prompts > 0 {
             self.end_turn(kind, why, now);
             if !all {
                 break;
@@ -472,7 +472,7 @@ impl Session {
         if self.fatal.is_some() {
             return;
         }
-        self.drop_hooks();
+        self.drop_hooks(true);
         self.tell_asides();
         if !self.busy() {
             self.voice.settled();

@@ -184,6 +184,7 @@ async fn drive(
     // The signal by which a person wants the turn to end, and how long the agent may take for it.
     let mut stopping: Option<(i32, Instant)> = None;
     loop {
+        session.go_on(Instant::now(), backend);
         if deciding.is_none() {
             let patience = session.patience();
             deciding = session.next_undecided().map(|question| Box::pin(policy::ask(question, patience)));

@@ -106,6 +106,7 @@ impl Scene {
         let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
         let line = format!("{line}\n");
         self.host.feed(line.as_bytes(), &mut |heard| session.host(&heard, now, backend));
+        session.go_on(now, backend);
         self
     }
 
@@ -113,6 +114,7 @@ impl Scene {
         let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
         let line = format!("{line}\n");
         self.agent.feed(line.as_bytes(), &mut |heard| session.backend(&heard, now, backend));
+        session.go_on(now, backend);
         self
     }
 

@@ -30,9 +30,8 @@ impl CurrentSettings {
 
     /// Reads them again, without what the session is kept from.
     pub(crate) fn reload(&self, restrictions: &Restrictions) -> Rc<Settings> {
-        let mut settings = Settings::load(self.get().places().clone());
-        restrictions.limit_commands(&mut settings);
-        let settings = Rc::new(settings);
+        let settings = Settings::load(self.get().places().clone());
+        let settings = Rc::new(settings.without_commands(restrictions));
         for problem in &settings.problems {
             tracing::warn!("{problem}");
         }

@@ -340,6 +340,15 @@ impl Settings {
         names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
+    /// Leaves out the commands that the session is kept from.
+    pub(crate) fn without_commands(mut self, restrictions: &Restrictions) -> Self {
+        if restrictions.has(Restriction::Commands) {
+            self.commands.clear();
+        }
+        self.commands.retain(|command| restrictions.allows_command(&command.name));
+        self
+    }
+
     /// The configuration of MCP servers that files give, for `--mcp-config`: the user's and the project's settings and the project's
     /// `.mcp.json`. `{"mcpServers": …}`.
     pub fn mcp_servers(&mut self) -> Value {

@@ -112,7 +112,6 @@ impl Session {
                 }
             }
         });
-        self.next_prompt(now, backend);
     }
 
     /// A prompt is not answered.
@@ -141,7 +140,7 @@ impl Session {
         let Some(why) = again else {
             self.hooks.held_up = 0;
             self.out.extend(held);
-            return self.next_prompt(now, backend);
+            return;
         };
         self.hooks.held_up += 1;
         let mut body = String::new();

@@ -137,12 +137,15 @@ impl Session {
     /// The host has said something: it comes behind a prompt that waits for hooks. Returns whether it waits too.
     pub(super) fn hooks_hold(&mut self, input: &Input<'_>, now: Instant) -> bool {
         let InputKind::Prompt(prompt) = input.kind else { return false };
-        let is_behind = self.hooks.holds();
-        if is_behind {
+        let wants = self.hooks.wants(HookEvent::UserPromptSubmit);
+        // This one is counted already.
+        let is_behind = self.hooks.holds() || wants && self.prompts > self.hooks.prompts.len() + 1;
+        if is_behind || !self.hooks.prompts.is_empty() {
             let line = self.line_of(input);
             self.hooks.prompts.push_back(line);
+            return true;
         }
-        is_behind || self.ask_about_prompt(input, prompt, now)
+        self.ask_about_prompt(input, prompt, now)
     }
 
     /// Puts a prompt to the hooks. Returns whether there are any.
@@ -226,10 +229,10 @@ impl Session {
     }
 
     /// A turn has ended, and this was said of it from this byte on: the hooks may want it to go on.
-    pub(super) fn hooks_before_end(&mut self, outcome: &Outcome<'_>, from: usize, now: Instant, backend: &mut dyn Backend) {
+    pub(super) fn hooks_before_end(&mut self, outcome: &Outcome<'_>, from: usize, now: Instant) {
         self.hooks.calls.clear();
         if !self.hooks.wants(HookEvent::Stop) || outcome.is_error || self.gone || self.out.len() == from {
-            return self.next_prompt(now, backend);
+            return;
         }
         let held = self.out.split_off(from);
         let fields = vec![
@@ -293,37 +296,46 @@ impl Session {
         self.finish_hooks(now, backend);
     }
 
-    /// The turn is over for another reason: what waits for hooks waits no more. The outcome of one that ended well is told.
-    pub(super) fn drop_hooks(&mut self) {
+    /// The turn is over for another reason, or all of them: what waits for hooks waits no more. The outcome of one that ended well is told.
+    pub(super) fn drop_hooks(&mut self, all: bool) {
         for run in std::mem::take(&mut self.hooks.runs) {
-            if let Then::End(held) = run.then {
-                self.out.extend(held);
+            match run.then {
+                Then::Prompt(_) if !all => self.hooks.runs.push(run),
+                Then::End(held) => self.out.extend(held),
+                _ => {}
             }
         }
-        self.hooks.prompts.clear();
+        if all {
+            self.hooks.prompts.clear();
+        }
     }
 
     /// The host stops the turn. If its prompt waited for hooks, the agent has not heard of it.
-    pub(super) fn hooks_stop(&mut self, now: Instant, backend: &mut dyn Backend) {
+    pub(super) fn hooks_stop(&mut self, now: Instant) {
         let unheard = self.hooks.runs.iter().any(|run| matches!(run.then, Then::Prompt(_)));
         self.hooks.runs.retain(|run| !matches!(run.then, Then::Prompt(_) | Then::Question(..)));
         if unheard {
             self.end_turn(OutcomeKind::Cancelled, "the host has stopped the turn", now);
-            self.next_prompt(now, backend);
         }
     }
 
-    /// The prompt behind one that has waited.
-    fn next_prompt(&mut self, now: Instant, backend: &mut dyn Backend) {
-        while !self.hooks.holds()
+    /// The next prompt that has waited goes on when the one before it is answered.
+    pub fn go_on(&mut self, now: Instant, backend: &mut dyn Backend) {
+        while !self.is_answering()
             && let Some(line) = self.hooks.prompts.pop_front()
         {
             self.reread(&line, |session, input| {
-                if !session.hooks_hold(input, now) {
+                let InputKind::Prompt(prompt) = input.kind else { return };
+                if !session.ask_about_prompt(input, prompt, now) {
                     backend.input(input);
                 }
             });
         }
+    }
+
+    /// Whether hooks, or the agent, have a prompt that no outcome has answered.
+    fn is_answering(&self) -> bool {
+        self.hooks.holds() || self.prompts > self.hooks.prompts.len()
     }
 
     /// Asks the callbacks of a moment. Returns whether there are any, and `then` waits for them.

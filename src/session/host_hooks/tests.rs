@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::event::{OutcomeKind, Place};
 use crate::session::tests::Scene;
 
 const PROMPT: &str = r#"{"type":"user","message":{"role":"user","content":"hi"}}"#;
@@ -182,16 +183,38 @@ fn a_prompt_waits_for_its_hooks_and_later_ones_behind_it() {
         first.contains("hi") && first.contains("it \\\\\\\"rains\\\\\\\"") && !first.contains("second"),
         "{first}"
     );
-    assert_eq!(
-        answers(&mut scene, &json!({"decision": "block", "reason": "not this"}))["prompt"],
-        "second"
-    );
+    // The hooks of the second one are called when it is its turn.
+    assert!(callbacks(&heard(&mut scene)).is_empty());
+    scene.agent(INIT).agent(DONE);
+    let lines = heard(&mut scene);
+    assert_eq!(outcomes(&lines).len(), 1);
+    let (id, payload) = callbacks(&lines).remove(0);
+    assert_eq!(payload["prompt"], "second");
+    answer(&mut scene, &id, &json!({"decision": "block", "reason": "not this"}));
     assert_eq!(told(&mut scene), "");
     let lines = heard(&mut scene);
     assert!(outcomes(&lines)[0]["result"].as_str().unwrap().contains("not this"), "{lines:?}");
-    scene.agent(INIT).agent(DONE);
-    assert_eq!(outcomes(&heard(&mut scene)).len(), 1);
     assert!(!scene.session.busy());
+}
+
+#[test]
+fn a_prompt_that_waits_is_asked_about_however_the_turn_before_it_ends() {
+    for way in ["failed", "stopped", "over"] {
+        let mut scene = scene(&of("UserPromptSubmit"));
+        scene.host(PROMPT).host(PROMPT);
+        answers(&mut scene, &json!({}));
+        let now = scene.now;
+        match way {
+            "failed" => scene.session.end_turns(OutcomeKind::Failed(Place::Backend), "it fell over", false, now),
+            "stopped" => scene.session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
+            _ => scene.session.backend_over(None, now),
+        }
+        scene.session.go_on(now, &mut scene.backend);
+        let lines = heard(&mut scene);
+        let (left, told) = if way == "over" { (0, 2) } else { (1, 1) };
+        assert_eq!((callbacks(&lines).len(), outcomes(&lines).len()), (left, told), "{way}: {lines:?}");
+        assert_eq!(scene.session.busy(), left > 0, "{way}");
+    }
 }
 
 #[test]
