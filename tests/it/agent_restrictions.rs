@@ -167,7 +167,6 @@ fn what_an_agent_cannot_be_kept_from_is_refused() {
         ("codex", &["exec", "--json", "--skip-git-repo-check", "--worktree"], "--worktree"),
         ("codex", &["exec", "--json", "--skip-git-repo-check", "-p", "mine"], "-p"),
         ("claude", &["-p", "--managed-settings", "{}", "--"], "--managed-settings"),
-        ("claude", &["-p", "--task-budget", "100", "--"], "--task-budget"),
         ("qwen-code", &["--proxy", "http://127.0.0.1:1", "-p"], "--proxy"),
     ] {
         let play = Play::script(vec![Answer::text("Done.")]);

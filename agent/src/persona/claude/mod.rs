@@ -48,12 +48,6 @@ const RESTRICTS: &[Restricting] = &[
         "--safe-mode",
         &[Restriction::Additions, Restriction::Plugins, Restriction::Servers, Restriction::Subagents],
     ),
-    (
-        "--task-budget",
-        &[Restriction::Unable(
-            "it counts no tokens of a task; --max-budget-usd and --max-turns limit it",
-        )],
-    ),
     ("--worktree", NO_WORKTREES),
 ];
 
