@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::model::server_flags::ServerFlag;
 use crate::persona::{self, Start};
 use crate::restrictions;
 use crate::tools::fetch::Policy;
@@ -42,16 +41,7 @@ fn does_as_told(dialect: Dialect, flag: &Flag) -> bool {
     use Means as M;
     let persona = persona::of(dialect);
     match flag.means {
-        M::Rest => {
-            let restricts = persona.restricts.iter().map(|(name, _)| *name);
-            let mut known = persona
-                .flags
-                .iter()
-                .copied()
-                .chain(restricts)
-                .chain(persona.server.iter().map(ServerFlag::name));
-            known.any(|name| flag.names.contains(&name))
-        }
+        M::Rest => persona.heeded().any(|name| flag.names.contains(&name)),
         M::Private | M::Fallback | M::Thinking => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
         M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
@@ -168,9 +158,7 @@ mod tests {
     fn flags_that_are_heeded_are_flags() {
         for persona in persona::all() {
             let dialect = persona.dialect;
-            let restricts = persona.restricts.iter().map(|(name, _)| *name);
-            let server = persona.server.iter().map(ServerFlag::name);
-            for name in persona.flags.iter().copied().chain(restricts).chain(server) {
+            for name in persona.heeded() {
                 let program = dialect.program().unwrap();
                 // `--no-x` is another way to write `--x`.
                 let plain = name.replace("--no-chat", "--chat");

@@ -80,6 +80,12 @@ pub fn callbacks(host: Dialect, fields: Fields<'_>) -> Vec<Callback> {
     hooks.map(|hooks| Callback::read(persona::of(host).hooks, &hooks)).unwrap_or_default()
 }
 
+/// The word that is the value of a member.
+fn word(input: &Input<'_>, member: &str) -> Option<String> {
+    let field = input.fields.iter().find(|field| field.key.is(member))?;
+    field.value.string().map(|text| text.unescape().into_owned())
+}
+
 /// The same input with another word as the value of a member.
 fn with_word<R>(input: &Input<'_>, member: &str, word: &str, then: impl FnOnce(&Input<'_>) -> R) -> R {
     let mut quoted = String::from("\"");

@@ -24,7 +24,7 @@ use crate::agent::redact::arguments;
 use crate::agent::workplace::{Means, Workplace};
 use crate::backend::control_support::{Behind, Control, Reach, reach};
 use crate::backend::settings::settings;
-use crate::backend::{Backend, Hurry, Said, callbacks, end, with_word};
+use crate::backend::{Backend, Hurry, Said, callbacks, end, with_word, word};
 use crate::child::{Child, Environment, Plan, Steps};
 use crate::session::Timers;
 use crate::status::Failure;
@@ -348,6 +348,18 @@ impl Requests {
         self.obey(exchange);
     }
 
+    /// What is asked of the program in another word than the host's: the member of the request, and the word.
+    fn reworded(&self, input: &Input<'_>, kind: ControlKind) -> Option<(&'static str, String)> {
+        match kind {
+            ControlKind::SetModel => Some(("model", self.models.get(&word(input, "model")?)?.clone())),
+            ControlKind::SetMode if self.guarded => {
+                let mode = PermissionMode::from_name(self.host, &word(input, "mode")?)?;
+                Some(("mode", asking(mode).name(self.host)?.to_owned()))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the handshake is over.
     pub fn has_begun(&self) -> bool {
         self.started && !self.is_beginning() && !self.unheard
@@ -406,25 +418,12 @@ impl Backend for Requests {
                 let kind = InputKind::Prompt(&prompt);
                 self.converse(|client, exchange| client.input(&Input { kind, ..*input }, exchange))
             }
-            InputKind::Request(request) if request.kind == ControlKind::SetMode && self.guarded => {
-                let field = input.fields.iter().find(|field| field.key.is("mode"));
-                let word = field.and_then(|field| field.value.string()).map(Str::unescape).unwrap_or_default();
-                let mode = PermissionMode::from_name(self.host, &word).map(asking);
-                with_word(input, "mode", mode.and_then(|mode| mode.name(self.host)).unwrap_or(&word), |input| {
+            InputKind::Request(request) => match self.reworded(input, request.kind) {
+                Some((member, word)) => with_word(input, member, &word, |input| {
                     self.converse(|client, exchange| client.input(input, exchange))
-                })
-            }
-            InputKind::Request(request) if request.kind == ControlKind::SetModel => {
-                let field = input.fields.iter().find(|field| field.key.is("model"));
-                let word = field.and_then(|field| field.value.string());
-                let Some(name) = word.and_then(|word| self.models.get(&*word.unescape())) else {
-                    return self.converse(|client, exchange| client.input(input, exchange));
-                };
-                let name = name.clone();
-                with_word(input, "model", &name, |input| {
-                    self.converse(|client, exchange| client.input(input, exchange))
-                })
-            }
+                }),
+                None => self.converse(|client, exchange| client.input(input, exchange)),
+            },
             _ => self.converse(|client, exchange| client.input(input, exchange)),
         }
     }

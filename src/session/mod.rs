@@ -225,7 +225,7 @@ impl Session {
         self.turn.is_some() || self.prompts > 0 || self.hooks.holds()
     }
 
-    /// How many bytes of what the host said wait for what it says of it itself.
+    /// How many bytes of prompts wait for the host's hooks, or behind a prompt that does.
     pub fn queued(&self) -> usize {
         self.hooks.queued()
     }

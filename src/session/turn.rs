@@ -130,13 +130,18 @@ impl Session {
             error: Some(text),
             ..Outcome::new(kind)
         };
+        self.say_outcome(&outcome, now);
+    }
+
+    /// The turn ends here, by our own word.
+    pub(super) fn say_outcome(&mut self, outcome: &Outcome<'_>, now: Instant) {
         let session = self.host.facts.session.clone();
         let origin = Origin {
             session: Some(Str::trusted(&session)).filter(|s| !s.is_empty()),
             ..Origin::default()
         };
-        self.say(&Event::new(origin, Kind::Outcome(&outcome)));
-        self.ended_with(&outcome, now);
+        self.say(&Event::new(origin, Kind::Outcome(outcome)));
+        self.ended_with(outcome, now);
     }
 }
 

@@ -170,6 +170,16 @@ fn doctor_names_keys_and_never_shows_them() {
         assert!(text.contains("ANTHROPIC_API_KEY") && text.contains("9.8.7 (fake)"), "{text}");
         assert!(!text.contains("very-secret-value"), "{text}");
     }
+    // An address is shown as it was given, whatever is wrong with it, but for the password.
+    for (address, shown) in [
+        ("me:very-secret@h/v1", "[redacted]@h/v1"),
+        ("http://localhost:1/v1", "http://localhost:1/v1"),
+    ] {
+        for args in [&["doctor"][..], &["doctor", "--json"]] {
+            let text = stdout(&world.agentglot(args, &[("AGENTGLOT_BACKEND", "model:openai"), ("OPENAI_BASE_URL", address)]));
+            assert!(text.contains(shown) && !text.contains("very-secret"), "{text}");
+        }
+    }
     // Nor what an address or a line holds.
     let env = [
         ("AGENTGLOT_SEARCH_ENGINE", "https://me:very-secret@h/search?api_key=verysecretkey"),

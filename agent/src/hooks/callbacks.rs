@@ -24,6 +24,15 @@ pub struct Callback {
     pub patience: Duration,
 }
 
+/// Asking it twice in one moment tells nobody more, whatever group named it.
+impl PartialEq for Callback {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Callback {}
+
 /// What became of the question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallbackAnswer {

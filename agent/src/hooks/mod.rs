@@ -199,28 +199,10 @@ struct Hook {
     action: Action,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     Callback(Callback),
     Command { line: String, patience: Duration, waits: bool },
-}
-
-impl Action {
-    /// Whether it comes to the same: once is enough.
-    fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Callback(one), Self::Callback(other)) => one.id == other.id,
-            (
-                Self::Command { line, patience, waits },
-                Self::Command {
-                    line: other,
-                    patience: other_patience,
-                    waits: other_waits,
-                },
-            ) => (line, patience, waits) == (other, other_patience, other_waits),
-            _ => false,
-        }
-    }
 }
 
 impl Hooks {
@@ -320,9 +302,7 @@ impl Hooks {
         let subject = event.subject().and_then(|name| payload.get(name)).and_then(Value::as_str);
         let mut actions: Vec<Action> = Vec::new();
         for hook in self.hooks.borrow().iter().filter(|hook| hook.event == event) {
-            if subject.is_none_or(|subject| hook.matcher.fits(subject, self.form.aliases))
-                && !actions.iter().any(|action| action.is_same(&hook.action))
-            {
+            if subject.is_none_or(|subject| hook.matcher.fits(subject, self.form.aliases)) && !actions.contains(&hook.action) {
                 actions.push(hook.action.clone());
             }
         }
@@ -415,6 +395,19 @@ pub fn payload(form: &HookForm, event: HookEvent, facts: &Facts, fields: Vec<(&s
     }
     Value::Object(payload)
 }
+
+/// What a prompt is answered that a hook has blocked.
+pub fn blocked_prompt(why: &str, said: &str) -> String {
+    format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}")
+}
+
+/// What the model reads when a hook does not let it stop.
+pub fn stop_feedback(why: &str) -> String {
+    format!("Stop hook feedback:\n{why}")
+}
+
+/// So often in a row hooks may keep a turn from its end, where nothing else is said.
+pub const MOST_HELD_UP: u64 = 8;
 
 #[cfg(test)]
 mod tests;

@@ -106,20 +106,18 @@ impl Endpoint {
     /// When a key is missing, or a number is none.
     pub fn of_environment(api: Api, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
         let get = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let (base, key, wanted) = match api {
-            Api::Openai => (get("OPENAI_BASE_URL"), get("OPENAI_API_KEY").map(Key::bearer), "OPENAI_API_KEY"),
+        let (key, wanted) = match api {
+            Api::Openai => (get("OPENAI_API_KEY").map(Key::bearer), "OPENAI_API_KEY"),
             Api::Anthropic => {
                 let key = get("ANTHROPIC_API_KEY").map(|key| Key::of(api, key));
                 let key = key.or_else(|| get("ANTHROPIC_AUTH_TOKEN").map(Key::bearer));
-                (get("ANTHROPIC_BASE_URL"), key, "ANTHROPIC_API_KEY")
+                (key, "ANTHROPIC_API_KEY")
             }
         };
+        let base = get(base_variable(api));
         let mut endpoint = Self::new(api, base.as_deref(), key);
         if let Some(base) = base.as_deref().filter(|base| !base.contains("://")) {
-            let variable = match api {
-                Api::Openai => "OPENAI_BASE_URL",
-                Api::Anthropic => "ANTHROPIC_BASE_URL",
-            };
+            let (variable, base) = (base_variable(api), shown(base));
             let scheme = if endpoint.is_local() { "http" } else { "https" };
             return Err(ModelError::new(
                 ModelErrorKind::BadRequest,
@@ -162,13 +160,10 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The server that the environment names, whatever is wrong with it: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`.
+    /// The server that the environment names, whatever is wrong with it, for people: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`.
     pub fn base_of_environment(api: Api, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-        let name = match api {
-            Api::Openai => "OPENAI_BASE_URL",
-            Api::Anthropic => "ANTHROPIC_BASE_URL",
-        };
-        variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        let base = variable(base_variable(api))?;
+        Some(shown(base.trim())).filter(|base| !base.is_empty())
     }
 
     /// The model that the environment names: `OPENAI_MODEL`, `ANTHROPIC_MODEL`.
@@ -232,6 +227,21 @@ impl Endpoint {
 /// Whether a URL has no path.
 fn is_root(base: &str) -> bool {
     !base.split_once("://").map_or(base, |(_, rest)| rest).contains('/')
+}
+
+const fn base_variable(api: Api) -> &'static str {
+    match api {
+        Api::Openai => "OPENAI_BASE_URL",
+        Api::Anthropic => "ANTHROPIC_BASE_URL",
+    }
+}
+
+/// An address for people. In one without a scheme nobody else would find a user's name and password.
+fn shown(base: &str) -> String {
+    match base.rsplit_once('@') {
+        Some((_, host)) if !base.contains("://") => format!("[redacted]@{host}"),
+        _ => base.to_owned(),
+    }
 }
 
 #[cfg(test)]

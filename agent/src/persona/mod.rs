@@ -195,4 +195,14 @@ impl Persona {
             guarded: guarded(),
         }
     }
+
+    /// The flags of its vendor's own that the agent acts on, by one of their names.
+    pub fn heeded(&self) -> impl Iterator<Item = &'static str> {
+        let restricts = self.restricts.iter().map(|(name, _)| *name);
+        self.flags
+            .iter()
+            .copied()
+            .chain(restricts)
+            .chain(self.server.iter().map(ServerFlag::name))
+    }
 }

@@ -62,7 +62,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     };
     introduce::introduce(context, &conversation);
     if let Some(why) = heard.blocked {
-        let text = format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}");
+        let text = crate::hooks::blocked_prompt(&why, &said);
         *context.conversation.borrow_mut() = conversation;
         let finished = unanswered(context, text, &json!({"kind": "blocked_by_hook", "prompt_kept": false, "reason": why}));
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::line::Object;
@@ -78,18 +77,23 @@ impl<'a> Entry<'a> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Message {
-            usage: Option<Value>,
+            usage: Usage,
         }
-        let message: Message = self
-            .message
-            .and_then(|message| serde_json::from_str(message.get()).ok())
-            .unwrap_or_default();
-        let count = |name: &str| message.usage.as_ref().and_then(|usage| usage.get(name)?.as_u64()).unwrap_or_default();
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Usage {
+            input_tokens: u64,
+            output_tokens: u64,
+            cache_read_input_tokens: u64,
+            cache_creation_input_tokens: u64,
+        }
+        let message = self.message.and_then(|message| serde_json::from_str(message.get()).ok());
+        let Message { usage } = message.unwrap_or_default();
         Tokens {
-            input: count("input_tokens"),
-            output: count("output_tokens"),
-            cache_read: count("cache_read_input_tokens"),
-            cache_write: count("cache_creation_input_tokens"),
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_input_tokens,
+            cache_write: usage.cache_creation_input_tokens,
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::conversation::Conversation;
-use crate::hooks::{Facts, HookEvent, HookOutcome, Hooks, Permission, Told};
+use crate::hooks::{Facts, HookEvent, HookOutcome, Hooks, MOST_HELD_UP, Permission, Told, stop_feedback};
 use crate::host::Host;
 use crate::host::event_writer::{EventWriter, RunningSubagent};
 use crate::model::message::{Call, Part};
@@ -273,7 +273,7 @@ pub(crate) async fn session_ends(context: &Rc<Context>) {
 /// How often in a row hooks may keep a conversation from its end: 8 times, or as often as the variable says (0 is without end).
 fn most_held_up(variable: Option<&str>) -> u64 {
     let said = variable.and_then(|name| std::env::var(name).ok()?.trim().parse().ok());
-    said.map_or(8, |most| if most == 0 { u64::MAX } else { most })
+    said.map_or(MOST_HELD_UP, |most| if most == 0 { u64::MAX } else { most })
 }
 
 /// A turn begins: no hook has held up its end.
@@ -318,7 +318,7 @@ pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversati
         }
         Some(why) => {
             held_up.insert(who, before + 1);
-            Some(format!("Stop hook feedback:\n{why}"))
+            Some(stop_feedback(&why))
         }
         None => {
             held_up.remove(&who);

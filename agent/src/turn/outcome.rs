@@ -59,16 +59,15 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
             .then_some(Count::derived(finished.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
-        usage: Some(match context.host.persona.counts_thread(context.host.launch.format.mode) {
-            false => usage(tokens),
-            true => {
-                let mut all = spent.before;
-                all += spent.session;
-                Usage {
-                    scope: Scope::Session,
-                    ..usage(all)
-                }
+        usage: Some(if context.host.persona.counts_thread(context.host.launch.format.mode) {
+            let mut all = spent.before;
+            all += spent.session;
+            Usage {
+                scope: Scope::Session,
+                ..usage(all)
             }
+        } else {
+            usage(tokens)
         }),
         stop,
         denials: Some(Raw::trusted(&denials)),

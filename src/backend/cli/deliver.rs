@@ -6,6 +6,7 @@ use super::{Cli, asking};
 use crate::adapters::raw::event::{ControlKind, Input, InputKind, Origin, Request};
 use crate::adapters::raw::json::Str;
 use crate::adapters::raw::launch::PermissionMode;
+use crate::backend::word;
 use crate::child::Steps;
 
 /// The id of our own greeting; its answer is for us alone.
@@ -66,14 +67,10 @@ impl Cli {
     /// What is asked of the program in another word than the host's: the member of the request, and the word.
     pub(super) fn reworded(&self, input: &Input<'_>) -> Option<(&'static str, String)> {
         let InputKind::Request(request) = input.kind else { return None };
-        let word = |name: &str| {
-            let field = input.fields.iter().find(|field| field.key.is(name))?;
-            field.value.string().map(|text| text.unescape().into_owned())
-        };
         match request.kind {
-            ControlKind::SetModel => Some(("model", self.models.get(&word("model")?)?.clone())),
+            ControlKind::SetModel => Some(("model", self.models.get(&word(input, "model")?)?.clone())),
             ControlKind::SetMode if self.traits().no_late_bypass && self.host != self.dialect => {
-                let mode = PermissionMode::from_name(self.host, &word("mode")?)?;
+                let mode = PermissionMode::from_name(self.host, &word(input, "mode")?)?;
                 Some(("mode", asking(mode).name(self.host)?.to_owned()))
             }
             _ => None,
@@ -82,14 +79,10 @@ impl Cli {
 
     /// A change that a program which is started for each turn is told with the next start.
     pub(super) fn change(&mut self, input: &Input<'_>, kind: ControlKind) {
-        let text = |name: &str| {
-            let field = input.fields.iter().find(|field| field.key.is(name));
-            field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
-        };
         match kind {
-            ControlKind::SetModel => self.launch.model = text("model").map(|model| self.models.get(&model).cloned().unwrap_or(model)),
+            ControlKind::SetModel => self.launch.model = word(input, "model").map(|model| self.models.get(&model).cloned().unwrap_or(model)),
             ControlKind::SetMode => {
-                let mode = text("mode").and_then(|mode| PermissionMode::from_name(self.host, &mode));
+                let mode = word(input, "mode").and_then(|mode| PermissionMode::from_name(self.host, &mode));
                 self.launch.permission = mode.or(self.launch.permission);
             }
             ControlKind::Interrupt => {

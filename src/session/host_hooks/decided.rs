@@ -2,12 +2,10 @@
 
 use std::time::Instant;
 
-use super::{GONE, MOST_HELD_UP, Then, plain};
-use crate::adapters::raw::event::{
-    Block, Content, Event, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Permission as Asked, Prompt, PromptSource,
-};
+use super::{GONE, Then, plain};
+use crate::adapters::raw::event::{Block, Content, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Permission as Asked, Prompt, PromptSource};
 use crate::adapters::raw::json::{Raw, Str};
-use crate::agent::hooks::{HookEvent, HookOutcome, Permission};
+use crate::agent::hooks::{HookEvent, HookOutcome, MOST_HELD_UP, Permission, blocked_prompt, stop_feedback};
 use crate::backend::Backend;
 use crate::session::control::{allow_unseen, refuse};
 use crate::session::rules::Verdict;
@@ -117,22 +115,13 @@ impl Session {
     /// A prompt is not answered.
     fn prompt_blocked(&mut self, why: &str, said: &str, now: Instant) {
         let mut text = String::new();
-        Str::escape(
-            &format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}"),
-            &mut text,
-        );
+        Str::escape(&blocked_prompt(why, said), &mut text);
         let outcome = Outcome {
             synthetic: true,
             text: Some(Str::trusted(&text)),
             ..Outcome::new(OutcomeKind::Success)
         };
-        let session = self.host.facts.session.clone();
-        let origin = Origin {
-            session: Some(Str::trusted(&session)).filter(|session| !session.is_empty()),
-            ..Origin::default()
-        };
-        self.say(&Event::new(origin, Kind::Outcome(&outcome)));
-        self.ended_with(&outcome, now);
+        self.say_outcome(&outcome, now);
     }
 
     fn end_judged(&mut self, held: Vec<u8>, outcome: HookOutcome, now: Instant, backend: &mut dyn Backend) {
@@ -144,7 +133,7 @@ impl Session {
         };
         self.hooks.held_up += 1;
         let mut body = String::new();
-        Str::escape(&format!("Stop hook feedback:\n{why}"), &mut body);
+        Str::escape(&stop_feedback(&why), &mut body);
         let prompt = Prompt {
             content: Content::Text(Str::trusted(&body)),
             source: PromptSource::Agent,

@@ -84,9 +84,6 @@ impl Call {
     }
 }
 
-/// So often in a row hooks may keep a turn from its end.
-const MOST_HELD_UP: u64 = 8;
-
 /// More moments than any program has open; beyond it the hooks of the oldest have not answered.
 const MOST_RUNS: usize = 1024;
 
