@@ -151,7 +151,6 @@ fn best(numbers: impl Iterator<Item = u32>, most: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -183,10 +182,7 @@ mod tests {
             })
             .collect();
         paths.extend(["notes/Button with spaces.tsx", "button/", "src/", "SRC"].map(str::to_owned));
-        let begun = Instant::now();
         let index = Paths::new(paths.clone());
-        println!("an index of {} paths: {:?}", paths.len(), begun.elapsed());
-        let mut slowest = Duration::ZERO;
         for wanted in [
             "",
             "b",
@@ -209,19 +205,9 @@ mod tests {
             "/dir",
         ] {
             let (found, perfect) = index.find(wanted, 50);
-            // The best of three: a busy machine may make one of them slow.
-            let times = (0..3).map(|_| {
-                let begun = Instant::now();
-                index.find(wanted, 50);
-                begun.elapsed()
-            });
-            let took = times.min().unwrap_or_default();
-            println!("{wanted:?}: {took:?}");
-            slowest = slowest.max(took);
             assert_eq!(found, by_hand(&paths, wanted, 50), "{wanted}");
             assert_eq!(perfect, wanted == "src" || wanted == "src/", "{wanted}");
         }
-        assert!(slowest <= Duration::from_millis(50), "{slowest:?}");
         assert!(index.find("src/dir1/main1.rs", 50).0.len() < 50);
         assert_eq!(Paths::default().find("x", 5), (Vec::new(), false));
     }
