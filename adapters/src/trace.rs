@@ -78,6 +78,16 @@ const fn within((from, to): Span, outer: Span) -> bool {
     outer.0 <= from && to <= outer.1
 }
 
+/// Whether it tells of a part that it is said by others, or by none.
+const fn is_gone(finding: &Finding) -> bool {
+    matches!(finding.fate, Fate::Dropped | Fate::Merged)
+}
+
+/// Whether it is not about a part of its line, of which one entry tells where nothing of it goes over.
+fn is_of_more_than_parts(finding: &Finding) -> bool {
+    finding.pointer.is_empty() || !(is_gone(finding) || finding.fate == Fate::Renamed)
+}
+
 /// The addresses of a part's first byte and of the one behind its last.
 fn address(part: &str) -> Span {
     let from = part.as_ptr() as usize;
@@ -369,10 +379,14 @@ impl Trace {
             match left_out {
                 Some(why) => {
                     self.depends.set(None);
+                    findings.retain(is_of_more_than_parts);
                     findings.push(Finding::new(Fate::Dropped, "", why));
                 }
                 None if self.depends.get().is_some() => {}
-                None => findings.push(Finding::new(Fate::Merged, "", note)),
+                None => {
+                    findings.retain(is_of_more_than_parts);
+                    findings.push(Finding::new(Fate::Merged, "", note));
+                }
             }
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
@@ -381,7 +395,7 @@ impl Trace {
         if !carried || left_out.is_some() && !self.written.get() {
             self.whole.set(true);
             self.depends.set(None);
-            findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed | Fate::Merged));
+            findings.retain(is_of_more_than_parts);
             let tells = |finding: &Finding| finding.pointer.is_empty() && matches!(finding.fate, Fate::Dropped | Fate::Damaged | Fate::Merged);
             if !findings.iter().any(tells) {
                 let note = left_out.map_or_else(|| format!("no place in {target}"), str::to_owned);
@@ -399,9 +413,15 @@ impl Trace {
         if !line.starts_with(['{', '[']) && self.span(line).is_some_and(|span| span.0 < span.1 && !marks.touch(span)) {
             findings.push(Finding::new(Fate::Dropped, "", &note));
         }
+        // What became of a part is told once: a decoder may know better than that nobody has written it.
+        let known: HashSet<String> = findings
+            .iter()
+            .filter(|finding| is_gone(finding))
+            .map(|finding| finding.pointer.clone())
+            .collect();
         for (n, pointer) in uncovered.iter().enumerate() {
             let last = n + 1 == uncovered.len();
-            if let Some(pointer) = self.placed(pointer.clone()) {
+            if let Some(pointer) = self.placed(pointer.clone()).filter(|pointer| !known.contains(pointer)) {
                 findings.push(Finding::new(Fate::Dropped, &pointer, &and_others(&note, if last { others } else { 0 })));
             }
         }

@@ -236,7 +236,9 @@ impl Assembler {
 
     /// Takes one event of the source.
     pub fn event<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
-        if let Some(session) = event.origin.session.filter(|s| !alike(s.as_escaped(), &self.turn.session)) {
+        if let Some(session) = event.origin.session.filter(|s| !alike(s.as_escaped(), &self.turn.session))
+            && !(self.turn.open && !self.turn.session.is_empty() && event.kind.may_precede_session())
+        {
             session.as_escaped().clone_into(&mut self.turn.session);
             self.turn.moved = true;
         }

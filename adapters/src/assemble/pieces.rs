@@ -184,11 +184,8 @@ impl Thread {
                     Some("") => {}
                     Some(rest) => {
                         if !fresh {
-                            desk.down.out.note(
-                                crate::event::Fate::Merged,
-                                "",
-                                "the snapshot says more than its deltas: the rest follows as one",
-                            );
+                            let note = "the snapshot says more than its deltas: the rest follows as one";
+                            desk.down.out.reshaped(text.as_escaped(), note);
                         }
                         if !said.is_empty() && goes_over {
                             desk.down.out.used(text.as_escaped());

@@ -11,7 +11,7 @@ use super::waiting::Waiting;
 use super::{Desk, EMPTY_REPLY};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
+    Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
 };
 use crate::json::{Str, alike};
 
@@ -117,9 +117,7 @@ impl Thread {
             None => {
                 if let Some(gone) = known.map(|at| &mut self.blocks[at]) {
                     if gone.kind == BlockKind::Call {
-                        desk.down
-                            .out
-                            .note(Fate::Dropped, "", "the call went over before this piece of its arguments came");
+                        desk.down.out.left_out("the call went over before this piece of its arguments came");
                         return None;
                     }
                     // The rest of it is a block of its own.

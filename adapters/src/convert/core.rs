@@ -238,9 +238,9 @@ impl Core {
         let mut pipe = self.pipe("", arena);
         pipe.told.over = true;
         let cx = pipe.down.cx;
+        let before = pipe.down.out.len();
         decoder.finish(&cx, &mut pipe);
         let in_turn = pipe.assembler.is_in_turn();
-        let before = pipe.down.out.len();
         pipe.end_session();
         let given = std::mem::take(&mut pipe.told.given);
         // A session that is one value was given back as it was.

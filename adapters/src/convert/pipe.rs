@@ -259,6 +259,10 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             if !is_current && !id.is_empty() && self.is_another(event, id.as_escaped()) {
                 return;
             }
+            if is_current && self.sessions.begins_again() && !self.sessions.is_unnamed() {
+                self.told.another = Some(id.as_escaped().to_owned());
+                return;
+            }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
             match self.down.cx.trace {
                 Some(trace) if self.told.renames => self.sessions.renamed(trace),
@@ -300,14 +304,15 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     #[inline]
     fn more(&mut self, piece: Piece<'a>) -> bool {
-        let taken = !self.options.strict && self.told.another.is_none() && self.assembler.more(piece, &mut self.down);
+        let general = self.options.strict || self.sessions.is_headed();
+        let taken = !general && self.told.another.is_none() && self.assembler.more(piece, &mut self.down);
         self.told.events += u32::from(taken);
         taken
     }
 
     #[inline]
     fn passes_over(&mut self, topic: Topic, session: Option<Str<'a>>) -> bool {
-        let general = self.options.strict || self.identity || self.down.cx.trace.is_some();
+        let general = self.options.strict || self.identity || self.down.cx.trace.is_some() || self.sessions.is_headed();
         let unheard = !general && self.assembler.is_in(session) && self.down.encoder.passes_over(topic, session);
         if unheard {
             self.told.events += 1;
@@ -335,10 +340,13 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             return;
         }
         let session = input.origin.session.filter(|_| matches!(input.kind, InputKind::Prompt(_)));
-        if let Some(id) = session.filter(|id| !self.sessions.is_unnamed() && !self.sessions.is_current(id.as_escaped()))
-            && self.options.from.mode.serves_many
-        {
-            self.told.another = Some(id.as_escaped().to_owned());
+        let is_other = session.map(|id| !self.sessions.is_current(id.as_escaped()));
+        let another = match self.sessions.is_headed() {
+            true => self.sessions.begins_again() || is_other.unwrap_or(!self.assembler.is_in_turn()),
+            false => is_other == Some(true) && self.options.from.mode.serves_many,
+        };
+        if another && !self.sessions.is_unnamed() {
+            self.told.another = Some(session.unwrap_or_default().as_escaped().to_owned());
             return;
         }
         self.told.events += 1;

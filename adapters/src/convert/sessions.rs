@@ -132,10 +132,23 @@ impl Sessions {
         self.next = Next::Headed(at);
     }
 
+    /// Whether the line is the first behind a header.
+    #[inline]
+    pub(super) const fn is_headed(&self) -> bool {
+        matches!(self.next, Next::Headed(_))
+    }
+
     /// Whether a line that names no session begins another one, for it is the first behind a header.
     #[inline]
     pub(super) const fn begins_unnamed(&self, in_turn: bool) -> bool {
-        matches!(self.next, Next::Headed(_)) && !in_turn && !self.is_unnamed()
+        self.is_headed() && !in_turn && !self.is_unnamed()
+    }
+
+    /// Whether a line that names the session begins another one of the same id: the header before it says where in the log that stood, and
+    /// not at its beginning, with which stored logs are put together.
+    #[inline]
+    pub(super) const fn begins_again(&self) -> bool {
+        matches!(self.next, Next::Headed(Some(_)))
     }
 
     /// Where in its log the session began that is to begin now, if its header told.
@@ -162,7 +175,7 @@ impl Sessions {
         if !goes_on {
             return Step::Another;
         }
-        if !is_before_a_session(kind) {
+        if !kind.may_precede_session() {
             id.clone_into(&mut self.current);
         }
         Step::GoesOn
@@ -207,11 +220,6 @@ const fn begins(kind: &Kind<'_>) -> bool {
         Kind::Prompt(prompt) => matches!(prompt.source, PromptSource::Host | PromptSource::Echo),
         _ => false,
     }
-}
-
-/// Whether it may stand before a session's first line as well as within a turn; what follows tells.
-const fn is_before_a_session(kind: &Kind<'_>) -> bool {
-    matches!(kind, Kind::Notice(notice) if matches!(notice.topic, Topic::Hook | Topic::Status | Topic::Other))
 }
 
 #[cfg(test)]

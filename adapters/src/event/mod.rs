@@ -127,6 +127,13 @@ impl Kind<'_> {
             Self::Noise(_) | Self::Unknown(_) => false,
         }
     }
+
+    /// Whether it may stand before a session's first line as well as within a turn. Where it names another session than the turn that is
+    /// going on, what follows tells whether that goes on under another id; the turn has its own until then.
+    #[inline]
+    pub const fn may_precede_session(&self) -> bool {
+        matches!(self, Self::Notice(notice) if matches!(notice.topic, Topic::Hook | Topic::Status | Topic::Other))
+    }
 }
 
 /// Takes what a decoder finds.

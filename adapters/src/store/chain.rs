@@ -43,6 +43,11 @@ pub(crate) struct Walk {
 const MOST: usize = 1 << 20;
 
 impl Walk {
+    /// Whether it has come to no line yet.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
     /// Whether a reply begins with a line that has a part of the one of this id: several lines may be one reply.
     pub(crate) fn begins_reply(&mut self, id: Option<Str<'_>>) -> bool {
         let id = id.map(|id| hash(id.as_escaped()));

@@ -111,12 +111,16 @@ impl Reading {
         reply: impl FnOnce() -> Option<Option<Str<'t>>>,
         cx: &Cx<'_>,
     ) {
-        let Some(trace) = cx.trace.filter(|_| self.is_main()) else { return };
+        // What begins another session behind this one hangs from nothing, and is read once more.
+        let goes_on = self.begun || self.walk.is_empty();
+        let Some(trace) = cx.trace.filter(|_| self.is_main() && goes_on) else {
+            return;
+        };
         let opens = opens || reply().is_some_and(|id| self.walk.begins_reply(id));
         let (pointer, note) = match self.walk.line(id, parent, says, opens) {
             None => return,
-            Some(Odd::NoId) => ("/uuid", NOWHERE),
-            Some(Odd::NoParent) => (PARENT, NOWHERE),
+            // There is nothing to point at.
+            Some(Odd::NoId | Odd::NoParent) => return trace.note(Fate::Invented, "", NOWHERE),
             Some(Odd::Lost) => (PARENT, "what it goes on from is not there: it is read behind the line before it"),
             Some(Odd::Back) => (
                 PARENT,

@@ -321,7 +321,7 @@ impl Decoder {
             "thread_rolled_back" => {
                 if let Some(trace) = line.cx.trace {
                     let note = "the last turns were taken back: what was said in them is read, and the program does not go on with it";
-                    trace.note(Fate::Merged, "", note);
+                    trace.note(Fate::Merged, "/payload/type", note);
                 }
                 self.notice(line, &name, Topic::Other, None, sink);
             }

@@ -3,8 +3,8 @@ use bumpalo::Bump;
 use super::{AGAIN, HEADER, INNER, REWIND, SET};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Counted, Event, Fate, Input, InputKind, Kind, Media, Notice, Origin, Picture, Prompt, PromptSource, Reply, ResultStatus,
-    Time, ToolResult, Usage,
+    At, Block, Content, Counted, Event, Input, InputKind, Kind, Media, Notice, Origin, Picture, Prompt, PromptSource, Reply, ResultStatus, Time,
+    ToolResult, Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time};
@@ -226,7 +226,7 @@ impl Encoder {
                 out.used(text.as_escaped());
                 self.round.texts.push(text.as_escaped().as_bytes().to_vec());
                 if !self.round.calls.is_empty() {
-                    out.note(Fate::Merged, "", "a reply's texts stand before its calls");
+                    out.reshaped(text.as_escaped(), "a reply's texts stand before its calls");
                 }
             }
             Block::Thinking(thinking) if !thinking.text.is_empty() => {

@@ -1,10 +1,11 @@
 //! Law 4. Each turn has exactly one outcome, whatever happened to the source.
 
 use agentglot_adapters::convert::Options;
-use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
+use agentglot_adapters::raw::vendor::Ends;
 
 use crate::common::turns::{ends, successes, turns};
-use crate::common::{Chance, Log, Wrongs, events, parallel, quick, recordings, stream_goldens, targets};
+use crate::common::{Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, stream_goldens, targets, verbatim};
 
 /// Counts the ends in one output.
 fn check(name: &str, from: Format, to: Format, input: &[u8], good: usize, wrongs: &mut Wrongs) {
@@ -136,4 +137,66 @@ fn of_programs_that_say_only_why_they_failed() {
             done.text()
         );
     }
+}
+
+/// Of several sessions in one file of a program's, one value is written all the same: the last outcome, or all messages.
+#[test]
+fn of_files_of_sessions_put_together() {
+    let logs: Vec<Log> = plain_goldens()
+        .into_iter()
+        .filter(|log| log.format.mode.layout == Layout::Store)
+        .collect();
+    let pairs: Vec<(&Log, &Log)> = logs
+        .iter()
+        .zip(logs.iter().skip(1))
+        .filter(|(first, second)| first.format == second.format)
+        .collect();
+    assert!(pairs.len() > 10, "only {} pairs of stores", pairs.len());
+    let over = |(first, second): &(&Log, &Log), wrongs: &mut Wrongs| {
+        let both = [first.bytes.as_slice(), b"\n", &second.bytes].concat();
+        for to in Format::all().filter(|to| to.mode.layout == Layout::Document && to.dialect.vendor().logs.ends != Ends::Unsaid) {
+            for verbose in [false, true] {
+                wrongs.check();
+                let options = Options {
+                    verbose,
+                    ..Options::new(first.format, to)
+                };
+                let out = convert(&options, &both).out;
+                let values = serde_json::Deserializer::from_slice(&out).into_iter::<serde_json::Value>().count();
+                if values > 1 {
+                    wrongs.add(
+                        format!("one value {} -> {to}", first.format),
+                        format!("{} {}: {values}", first.name, second.name),
+                    );
+                }
+            }
+        }
+    };
+    parallel(&pairs, over).finish("one value");
+}
+
+/// Rows that are alike are as many sessions, also when they are stored as events, whose headers say where each began.
+#[test]
+fn of_rows_that_are_alike() {
+    let stored = plain_goldens()
+        .into_iter()
+        .filter(|log| log.format.mode.layout == Layout::Rows && log.bytes.len() < 100_000);
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        let twice = [log.bytes.trim_ascii_end(), b"\n", &log.bytes].concat();
+        let stored = convert(&verbatim(log.format, events()), &twice).out;
+        for to in targets(log.format).into_iter().filter(|to| *to != events()) {
+            wrongs.check();
+            let (direct, back) = (
+                convert(&verbatim(log.format, to), &twice).out,
+                convert(&verbatim(events(), to), &stored).out,
+            );
+            if direct != back {
+                wrongs.add(
+                    format!("stored {} -> {to}", log.format),
+                    format!("{}: {}", log.name, parting(&direct, &back)),
+                );
+            }
+        }
+    };
+    parallel(&stored.collect::<Vec<_>>(), over).finish("rows");
 }

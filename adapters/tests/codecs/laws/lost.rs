@@ -189,3 +189,38 @@ fn what_another_session_takes_the_place_of_is_told() {
         }
     }
 }
+
+/// Files of sessions put together: of a line that begins the second nothing is told of the first, and each part of it once.
+#[test]
+fn where_a_file_of_sessions_goes_on_with_another_one_is_told_of_its_own_line() {
+    let line = |session: &str, parent: &str, id: &str, kind: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","message":{{"role":"{kind}","content":"Words of {id}"}},"uuid":"{id}","timestamp":"2026-01-01T00:00:00.000Z","sessionId":"{session}","cwd":"/w","version":"2"}}"#
+        )
+    };
+    let log = [
+        line("aaaaaaaa-0001", "null", "a1", "user"),
+        // What it goes on from is not there.
+        line("aaaaaaaa-0001", "\"a0\"", "a2", "user"),
+        // Nothing is said of that.
+        line("aaaaaaaa-0001", "\"a2\"", "a3", "user").replace("\"parentUuid\":\"a2\",", ""),
+        line("bbbbbbbb-0002", "null", "b1", "user"),
+        line("bbbbbbbb-0002", "\"b1\"", "b2", "user"),
+    ];
+    let from = format("claude:transcript");
+    for to in all_targets(from) {
+        let done = convert(&with_ledger(Options::new(from, to)), (log.join("\n") + "\n").as_bytes());
+        let mut told = std::collections::HashSet::new();
+        // What is invented stands in the output.
+        for entry in entries(&done.ledger).into_iter().filter(|entry| entry.fate != "invented") {
+            let of_parent = entry.pointer == "/parentUuid";
+            let has_none = entry.first <= 3 && 3 <= entry.last;
+            assert!(!of_parent || !has_none, "{to}: a pointer to nothing: {entry:?}");
+            let not_there = entry.note.contains("is not there");
+            assert!(!not_there || (entry.first, entry.last) == (2, 2), "{to}: told of another line: {entry:?}");
+            for line in entry.first..=entry.last {
+                assert!(!of_parent || told.insert(line), "{to}: told twice: {entry:?}\n{}", done.ledger);
+            }
+        }
+    }
+}

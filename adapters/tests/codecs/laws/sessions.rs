@@ -8,7 +8,7 @@ use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
 use crate::common::{
-    Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, stream_goldens, streaming, targets, verbatim, with_ledger,
+    Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim, with_ledger,
 };
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
@@ -224,7 +224,9 @@ fn that_are_cut_apart_give_the_same() {
     let dialects: Vec<Format> = ["claude", "qwen-code", "qwen", "qwen:stream-chunk-json", "tricode", "cursor", "gemini"]
         .map(crate::common::format)
         .into();
-    let seeds: Vec<(usize, u64)> = (0..10).flat_map(|seed| (0..dialects.len()).map(move |n| (n, seed))).collect();
+    let seeds: Vec<(usize, u64)> = (0..rounds(10) as u64)
+        .flat_map(|seed| (0..dialects.len()).map(move |n| (n, seed)))
+        .collect();
     let found = std::sync::atomic::AtomicUsize::new(0);
     let over = |&(n, seed): &(usize, u64), wrongs: &mut Wrongs| {
         let from = dialects[n];
@@ -291,6 +293,46 @@ fn that_are_cut_apart_give_the_same() {
     };
     parallel(&seeds, over).finish("sessions");
     assert!(found.into_inner() > 40, "hardly a place to cut was found");
+}
+
+/// A line of another session that comes before its first one, in the middle of a turn, does not make that turn the other session's: the
+/// outcome that is made up for it is its own, and stored as events the log says the same.
+#[test]
+fn that_are_heard_of_before_they_begin_take_no_turn_over() {
+    const LOG: &str = r#"
+{"type":"system","subtype":"init","cwd":"/w","session_id":"aaaaaaaa-1","tools":[],"model":"m","permissionMode":"default","uuid":"1"}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"text","text":"one"}]},"session_id":"aaaaaaaa-1","uuid":"2"}
+@
+{"type":"system","subtype":"init","cwd":"/w","session_id":"bbbbbbbb-2","tools":[],"model":"m","permissionMode":"default","uuid":"4"}
+{"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"text","text":"two"}]},"session_id":"bbbbbbbb-2","uuid":"5"}
+"#;
+    let claude = crate::common::format("claude");
+    let mut wrongs = Wrongs::default();
+    for line in [
+        r#"{"type":"command_lifecycle","command_uuid":"c","state":"queued","session_id":"bbbbbbbb-2","uuid":"3"}"#,
+        r#"{"type":"system","subtype":"hook_started","hook_id":"h","hook_name":"SessionStart","hook_event":"SessionStart","session_id":"bbbbbbbb-2","uuid":"3"}"#,
+        r#"{"type":"system","subtype":"status","status":"requesting","session_id":"bbbbbbbb-2","uuid":"3"}"#,
+    ] {
+        let log = LOG.replace('@', line);
+        let stored = quick(claude, events(), log.as_bytes());
+        let ends: Vec<String> = crate::common::read::objects(&stored.out)
+            .iter()
+            .filter(|event| event.str("event") == "outcome")
+            .map(|event| event.str("session").to_owned())
+            .collect();
+        assert_eq!(ends, ["aaaaaaaa-1", "bbbbbbbb-2"], "{}", stored.text());
+        for to in targets(claude).into_iter().filter(|to| *to != events()) {
+            wrongs.check();
+            let (direct, back) = (
+                convert(&verbatim(claude, to), log.as_bytes()).out,
+                convert(&verbatim(events(), to), &stored.out).out,
+            );
+            if direct != back {
+                wrongs.add(format!("stored claude -> {to}"), parting(&direct, &back));
+            }
+        }
+    }
+    wrongs.finish("sessions");
 }
 
 /// A session in another dialect is followed, or said to be damage.
