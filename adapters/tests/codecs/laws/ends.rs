@@ -84,7 +84,7 @@ fn that_are_made_up_are_marked() {
             return;
         }
         wrongs.check();
-        let done = crate::common::convert(&crate::common::with_ledger(Options::new(log.format, events())), cut);
+        let done = convert(&crate::common::with_ledger(Options::new(log.format, events())), cut);
         // A reply of the RFC that stopped ends its turn, summed up or not.
         let told = log.format.dialect == Dialect::Qwen;
         if !told && !done.text().contains("\"synthetic\":true") {
@@ -103,7 +103,7 @@ fn that_are_made_up_are_marked() {
             repair: true,
             ..Options::new(log.format, log.format)
         };
-        let repaired = crate::common::convert(&same, cut);
+        let repaired = convert(&same, cut);
         let wanted = turns(log.format, cut);
         if !(wanted.least..=wanted.most).contains(&ends(log.format, &repaired.out)) {
             wrongs.add(

@@ -19,4 +19,5 @@ mod sacred;
 mod sessions;
 mod stability;
 mod stories;
+mod told_once;
 mod tokens;
