@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 
 use crate::codec::Cx;
-use crate::event::{At, BlockHead, BlockStart, BlockStop, Delta, Event, Field, Fields, Kind, Origin, Piece, Sink};
+use crate::event::{At, BlockHead, BlockStart, BlockStop, Delta, Event, Fate, Field, Fields, Kind, Origin, Piece, Sink};
 use crate::json::{Raw, Str};
+use crate::trace::{Kept, Trace};
 
 /// Whom it is told to, and what it is about.
 pub(crate) struct Voice<'s, 'a> {
@@ -50,6 +51,9 @@ struct Slot {
 struct Held {
     what: What,
     text: String,
+    /// Where the source says it, and the name of a call, for the ledger.
+    kept: Kept,
+    named: Kept,
     fields: Vec<(Place, String, String, bool)>,
 }
 
@@ -89,7 +93,7 @@ impl Weave {
             voice.say(Kind::BlockStart(BlockStart { index: self.next, head }), fields);
             self.next += 1;
         } else {
-            slot.held.push(Held::head(head, fields));
+            slot.held.push(Held::head(head, fields, voice.cx));
         }
         self.slots.push_back(slot);
     }
@@ -99,7 +103,7 @@ impl Weave {
         let Some(slot) = self.open(key) else { return false };
         match slot.told {
             Some(index) => voice.say(Kind::Delta(Delta { index, piece }), fields),
-            None => slot.held.push(Held::piece(piece, fields)),
+            None => slot.held.push(Held::piece(piece, fields, voice.cx)),
         }
         true
     }
@@ -125,6 +129,13 @@ impl Weave {
 
     /// The reply is given up: the open block is closed, what was held is forgotten, and numbers begin anew.
     pub(crate) fn abandon<'a>(&mut self, voice: &mut Voice<'_, 'a>) {
+        for held in self.slots.iter_mut().skip(1).flat_map(|slot| &mut slot.held) {
+            if let Some(trace) = voice.cx.trace {
+                for kept in [&mut held.kept, &mut held.named] {
+                    trace.tell_held(kept, Fate::Dropped, "the reply was given up");
+                }
+            }
+        }
         self.slots.truncate(1);
         self.stop_all(voice);
         self.next = 0;
@@ -149,7 +160,7 @@ impl Weave {
                     let index = self.next;
                     self.next += 1;
                     slot.told = Some(index);
-                    for held in std::mem::take(&mut slot.held) {
+                    for mut held in std::mem::take(&mut slot.held) {
                         held.tell(index, voice);
                     }
                     index
@@ -165,7 +176,11 @@ impl Weave {
 }
 
 impl Held {
-    fn new(what: What, text: &str, fields: Fields<'_>) -> Self {
+    fn new(what: What, text: &str, fields: Fields<'_>, cx: &Cx<'_>) -> Self {
+        let mut kept = Kept::default();
+        if let Some(trace) = cx.trace.filter(|_| !text.is_empty()) {
+            trace.hold(&mut kept, text);
+        }
         let fields = fields.iter().map(|field| {
             let place = match field.at {
                 At::Line => Place::Line,
@@ -177,38 +192,45 @@ impl Held {
         Self {
             what,
             text: text.to_owned(),
+            kept,
+            named: Kept::default(),
             fields: fields.collect(),
         }
     }
 
-    fn head(head: BlockHead<'_>, fields: Fields<'_>) -> Self {
+    fn head(head: BlockHead<'_>, fields: Fields<'_>, cx: &Cx<'_>) -> Self {
         match head {
-            BlockHead::Text => Self::new(What::HeadText, "", fields),
-            BlockHead::Thinking => Self::new(What::HeadThinking, "", fields),
-            BlockHead::Redacted { data } => Self::new(What::HeadRedacted, data.as_escaped(), fields),
+            BlockHead::Text => Self::new(What::HeadText, "", fields, cx),
+            BlockHead::Thinking => Self::new(What::HeadThinking, "", fields, cx),
+            BlockHead::Redacted { data } => Self::new(What::HeadRedacted, data.as_escaped(), fields, cx),
             BlockHead::Call { id, name } => {
+                let mut named = Kept::default();
+                cx.trace.inspect(|trace| trace.hold(&mut named, name.as_escaped()));
                 let name = name.as_escaped().to_owned();
-                Self::new(What::HeadCall { name }, id.as_escaped(), fields)
+                Self {
+                    named,
+                    ..Self::new(What::HeadCall { name }, id.as_escaped(), fields, cx)
+                }
             }
             BlockHead::Other { kind, raw } => {
                 let kind = kind.as_escaped().to_owned();
-                Self::new(What::HeadOther { kind }, raw.as_str(), fields)
+                Self::new(What::HeadOther { kind }, raw.as_str(), fields, cx)
             }
         }
     }
 
-    fn piece(piece: Piece<'_>, fields: Fields<'_>) -> Self {
+    fn piece(piece: Piece<'_>, fields: Fields<'_>, cx: &Cx<'_>) -> Self {
         match piece {
-            Piece::Text(text) => Self::new(What::Text, text.as_escaped(), fields),
-            Piece::Thinking(text) => Self::new(What::Thinking, text.as_escaped(), fields),
-            Piece::Signature(text) => Self::new(What::Signature, text.as_escaped(), fields),
-            Piece::Subject(text) => Self::new(What::Subject, text.as_escaped(), fields),
-            Piece::Input(text) => Self::new(What::Input, text.as_escaped(), fields),
-            Piece::Other(raw) => Self::new(What::Other, raw.as_str(), fields),
+            Piece::Text(text) => Self::new(What::Text, text.as_escaped(), fields, cx),
+            Piece::Thinking(text) => Self::new(What::Thinking, text.as_escaped(), fields, cx),
+            Piece::Signature(text) => Self::new(What::Signature, text.as_escaped(), fields, cx),
+            Piece::Subject(text) => Self::new(What::Subject, text.as_escaped(), fields, cx),
+            Piece::Input(text) => Self::new(What::Input, text.as_escaped(), fields, cx),
+            Piece::Other(raw) => Self::new(What::Other, raw.as_str(), fields, cx),
         }
     }
 
-    fn tell<'a>(&self, index: u32, voice: &mut Voice<'_, 'a>) {
+    fn tell<'a>(&mut self, index: u32, voice: &mut Voice<'_, 'a>) {
         let arena = voice.cx.arena;
         let keep = |text: &str| -> &'a str { arena.alloc_str(text) };
         let fields: Vec<Field<'a>> = self
@@ -228,14 +250,21 @@ impl Held {
         let fields = voice.cx.list(&fields);
         let text = Str::trusted(keep(&self.text));
         let raw = Raw::trusted(text.as_escaped());
+        let trace = voice.cx.trace.filter(|_| !text.is_empty());
+        if let Some(trace) = trace {
+            trace.watch(text.as_escaped(), &self.kept);
+        }
         let head = match &self.what {
             What::HeadText => BlockHead::Text,
             What::HeadThinking => BlockHead::Thinking,
             What::HeadRedacted => BlockHead::Redacted { data: text },
-            What::HeadCall { name } => BlockHead::Call {
-                id: text,
-                name: Str::trusted(keep(name)),
-            },
+            What::HeadCall { name } => {
+                let name = Str::trusted(keep(name));
+                if let Some(trace) = trace {
+                    trace.watch(name.as_escaped(), &self.named);
+                }
+                BlockHead::Call { id: text, name }
+            }
             What::HeadOther { kind } => BlockHead::Other {
                 kind: Str::trusted(keep(kind)),
                 raw,
@@ -250,10 +279,23 @@ impl Held {
                     _ => Piece::Text(text),
                 };
                 voice.say(Kind::Delta(Delta { index, piece }), fields);
+                self.told(text, trace);
                 return;
             }
         };
         voice.say(Kind::BlockStart(BlockStart { index, head }), fields);
+        if let (BlockHead::Call { id, name }, Some(trace)) = (head, trace) {
+            trace.told_if_said(&mut self.kept, id.as_escaped(), "the call has no place");
+            trace.told_if_said(&mut self.named, name.as_escaped(), "the call has no place");
+            return;
+        }
+        self.told(text, trace);
+    }
+
+    fn told(&mut self, text: Str<'_>, trace: Option<&Trace>) {
+        if let Some(trace) = trace {
+            trace.told(&mut self.kept, text.as_escaped(), "the block has no place");
+        }
     }
 }
 

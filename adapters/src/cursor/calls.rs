@@ -145,6 +145,8 @@ impl Decoder {
 impl<'a> Tool<'a> {
     /// Tells the ledger what a completed line only repeats.
     fn tell_repeated(&self, started: Prints, line: &Line<'_>) {
+        // A function says its name on both.
+        line.cx.took(self.name.as_escaped());
         if let Some(again) = self.arguments.filter(|again| print(again.as_str()) == started.arguments) {
             line.cx.took(again.as_str());
         }

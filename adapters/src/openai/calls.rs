@@ -1,6 +1,7 @@
-use crate::event::{At, BlockHead, Field, Piece};
+use crate::event::{At, BlockHead, Fate, Field, Piece};
 use crate::ids;
 use crate::json::{Raw, Shape, Str};
+use crate::trace::Kept;
 use crate::weave::{Balance, Voice, Weave};
 
 /// The tool calls of one reply, as their pieces come.
@@ -19,8 +20,11 @@ struct Call {
     id: String,
     name: String,
     told: bool,
-    /// Arguments from before it was told, as the body of a JSON string.
+    /// Arguments from before it was told, as the body of a JSON string, and where the stream says them.
     held: String,
+    kept: Kept,
+    /// Where the stream says its id and its name.
+    named: [Kept; 2],
     /// Members that nobody here knows.
     extra: Vec<(String, String)>,
     arguments: Balance,
@@ -119,6 +123,8 @@ impl Calls {
                     name: String::new(),
                     told: false,
                     held: String::new(),
+                    kept: Kept::default(),
+                    named: Default::default(),
                     extra: Vec::new(),
                     arguments: Balance::default(),
                     text: false,
@@ -129,9 +135,14 @@ impl Calls {
         };
         if !call.told {
             // Empty ones never overwrite; a name that is repeated replaces the one before.
-            for (to, from) in [(&mut call.id, part.id), (&mut call.name, part.name)] {
-                if !from.is_empty() {
-                    from.clone_into(to);
+            for ((to, kept), from) in [&mut call.id, &mut call.name].into_iter().zip(&mut call.named).zip([part.id, part.name]) {
+                if from.is_empty() {
+                    continue;
+                }
+                from.clone_into(to);
+                if let Some(trace) = voice.cx.trace {
+                    trace.tell_held(kept, Fate::Merged, "it is said again");
+                    trace.hold(kept, from);
                 }
             }
         }
@@ -188,6 +199,9 @@ impl Call {
         self.arguments.feed(&arguments.unescape());
         if !self.told {
             self.held.push_str(arguments.as_escaped());
+            if let Some(trace) = voice.cx.trace.filter(|_| !arguments.is_empty()) {
+                trace.hold(&mut self.kept, arguments.as_escaped());
+            }
             if !self.id.is_empty() && !self.name.is_empty() {
                 self.tell(weave, voice);
             }
@@ -200,10 +214,8 @@ impl Call {
     fn tell<'a>(&mut self, weave: &mut Weave, voice: &mut Voice<'_, 'a>) {
         self.told = true;
         let keep = |text: &str| -> &'a str { voice.cx.arena.alloc_str(text) };
-        let head = BlockHead::Call {
-            id: Str::trusted(keep(&self.id)),
-            name: Str::trusted(keep(&self.name)),
-        };
+        let [id, name] = [&self.id, &self.name].map(|text| Str::trusted(keep(text)));
+        let head = BlockHead::Call { id, name };
         let extra: Vec<Field<'a>> = self
             .extra
             .iter()
@@ -211,9 +223,23 @@ impl Call {
             .collect();
         let held = Str::trusted(keep(&std::mem::take(&mut self.held)));
         let fields = voice.cx.list(&extra);
+        let trace = voice.cx.trace;
+        for (kept, text) in self.named.iter().zip([id, name]) {
+            trace.inspect(|trace| trace.watch(text.as_escaped(), kept));
+        }
         weave.begin(self.key, head, fields, voice);
-        if !held.is_empty() {
-            let _ = weave.piece(self.key, Piece::Input(held), &[], voice);
+        for (kept, text) in self.named.iter_mut().zip([id, name]) {
+            trace.inspect(|trace| trace.told_if_said(kept, text.as_escaped(), "no place"));
+        }
+        if held.is_empty() {
+            return;
+        }
+        if let Some(trace) = voice.cx.trace {
+            trace.watch(held.as_escaped(), &self.kept);
+        }
+        let _ = weave.piece(self.key, Piece::Input(held), &[], voice);
+        if let Some(trace) = voice.cx.trace {
+            trace.told(&mut self.kept, held.as_escaped(), "the call has no place");
         }
     }
 }
@@ -223,7 +249,10 @@ impl<'a> Part<'a> {
         let mut part = Self::default();
         for (key, value) in element.members() {
             match key.as_escaped() {
-                "index" => part.index = value.u64(),
+                "index" => {
+                    voice.cx.took(value.as_str());
+                    part.index = value.u64();
+                }
                 "id" => part.id = value.string().map_or("", Str::as_escaped),
                 "function" => part.function(value, voice),
                 "custom" if value.shape() == Some(Shape::Object) => part.custom(value, voice),

@@ -263,8 +263,10 @@ impl Decoder {
         if let Some(error) = error {
             let name = error.get("name").and_then(Raw::string).unwrap_or_default();
             let message = error.get("data").and_then(|data| data.get("message")).and_then(Raw::string);
-            self.turn.failed(message.unwrap_or(name));
+            let error = message.unwrap_or(name);
+            self.turn.failed(error);
             self.turn.ends_as(why(name));
+            self.turn.keeps(error, &cx);
         }
     }
 }
