@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use crate::codec::Dialect;
-use crate::event::{Block, Content, Picture, ToolCall, ToolKind};
+use crate::event::{Block, Content, Media, Picture, ToolCall, ToolKind};
 use crate::json::{Out, Raw, Str};
 use crate::tools::args::Args;
 use crate::tools::{Tools, kind_of};
@@ -95,10 +95,7 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     for block in list {
         let whole = match block {
             Block::Text { .. } => None,
-            Block::Media(media) => match media.picture() {
-                Some(picture) => Some(picture),
-                None => continue,
-            },
+            Block::Media(media) if has_place(media) => media.shown(),
             _ => continue,
         };
         out.lit(if std::mem::replace(&mut first, false) { "" } else { "," });
@@ -112,7 +109,12 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     }
 }
 
-/// Writes an image, a document as a resource, and a link where only an address is known.
+/// Whether there is a block for it.
+pub(super) fn has_place(media: &Media<'_>) -> bool {
+    media.picture().is_some() || media.shown().is_some_and(|shown| shown.is_sound())
+}
+
+/// Writes an image or a sound, a document as a resource, and a link where only an address is known.
 fn picture(picture: &Picture<'_>, out: &mut Out) {
     let Some(mime) = picture.mime else {
         out.lit("{\"type\":\"resource_link\",\"uri\":");
@@ -124,6 +126,8 @@ fn picture(picture: &Picture<'_>, out: &mut Out) {
     out.lit(if picture.is_document {
         // The protocol wants an address; what stands in the session has none.
         "{\"type\":\"resource\",\"resource\":{\"uri\":\"attachment:document\",\"mimeType\":"
+    } else if picture.is_sound() {
+        "{\"type\":\"audio\",\"mimeType\":"
     } else {
         "{\"type\":\"image\",\"mimeType\":"
     });

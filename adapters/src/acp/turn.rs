@@ -5,8 +5,8 @@ use bumpalo::Bump;
 use super::encode::Encoder;
 use super::lines;
 use crate::event::{
-    Block, ChatRequest, Content, Event, Fatal, Kind, Limit, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope,
-    Session, ToolCall, ToolResult, Usage,
+    Block, ChatRequest, Content, Event, Fatal, Kind, Limit, Media, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus,
+    Scope, Session, ToolCall, ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::Tools;
@@ -130,9 +130,18 @@ impl Encoder {
                 Block::Call(call) => self.call(call, out),
                 // They went over in pieces.
                 Block::Text { .. } | Block::Thinking(_) => out.carried(),
+                Block::Media(media) if lines::has_place(media) => self.shown(*media, out),
                 _ => {}
             }
         }
+    }
+
+    /// What the model shows.
+    fn shown(&mut self, media: Media<'_>, out: &mut Out) {
+        self.introduce(&Session::default(), out);
+        self.begin_update("agent_message_chunk", out);
+        lines::blocks(Content::Blocks(&[Block::Media(media)]), ",\"content\":", "", out);
+        out.lit("}}}\n");
     }
 
     pub(super) fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {

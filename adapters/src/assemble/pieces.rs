@@ -483,10 +483,10 @@ impl Thread {
                     data: Str::trusted(&block.name),
                     fields: &[],
                 },
-                BlockKind::Other => Block::Other {
-                    kind: Raw::trusted(&raw).get("type").and_then(Raw::string).unwrap_or_default(),
-                    raw: Raw::trusted(&raw),
-                },
+                BlockKind::Other => {
+                    let raw = Raw::trusted(&raw);
+                    Block::as_written(raw.get("type").and_then(Raw::string).unwrap_or_default(), raw)
+                }
                 _ => Block::Text { text, fields: &fields },
             };
             let blocks = [whole];

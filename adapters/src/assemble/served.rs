@@ -381,7 +381,7 @@ fn is_call(kind: Str<'_>) -> bool {
 }
 
 fn is_result(kind: Str<'_>, raw: Raw<'_>) -> bool {
-    kind.as_escaped().ends_with("_tool_result") && raw.get("tool_use_id").is_some_and(|id| id.string().is_some())
+    (kind.is("tool_result") || kind.as_escaped().ends_with("_tool_result")) && raw.get("tool_use_id").is_some_and(|id| id.string().is_some())
 }
 
 /// A block that holds texts and is none: what a search found, a document that is a text, the name of a tool.

@@ -1,5 +1,5 @@
 use super::{DELTA, EVENT, HEAD, START, Signature, StartForm, UsagePlace, Writer};
-use crate::event::{At, BlockHead, Fields, Piece, RoundStart, Stop, Usage};
+use crate::event::{At, Block, BlockHead, Fields, Piece, RoundStart, Stop, Usage};
 use crate::json::{Out, Str};
 
 impl Writer {
@@ -57,8 +57,8 @@ impl Writer {
                 out.str(*name);
                 out.lit(",\"input\":{}");
             }
-            BlockHead::Other { raw, .. } => {
-                out.raw(*raw);
+            BlockHead::Other { kind, raw } => {
+                self.block(out, &Block::as_written(*kind, *raw));
                 return self.end(out, fields);
             }
         }

@@ -171,7 +171,8 @@ impl Encoder {
     }
 
     pub(super) fn withdraw(&mut self, origin: &Origin<'_>, fields: Fields<'_>, withdraw: Withdraw<'_>, out: &mut Out) {
-        if !self.shows(Line::Side) {
+        // Hosts take back one question by its id, which others may leave out.
+        if !self.shows(Line::Side) || withdraw.id.is_none() && !self.own() {
             return;
         }
         out.lit("{\"type\":\"control_cancel_request\"");

@@ -65,6 +65,17 @@ pub struct Media<'a> {
     pub raw: Raw<'a>,
 }
 
+impl<'a> Block<'a> {
+    /// A block as it was written, of which nothing is known but its kind: it may show something.
+    pub(crate) fn as_written(kind: Str<'a>, raw: Raw<'a>) -> Self {
+        let media = Media { kind, raw };
+        if media.picture().is_some() {
+            return Self::Media(media);
+        }
+        Self::Other { kind, raw }
+    }
+}
+
 impl<'a> Content<'a> {
     /// The texts of the content one after the other, without anything between them; other blocks are left out.
     pub fn texts(self) -> impl Iterator<Item = Str<'a>> {

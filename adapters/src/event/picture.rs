@@ -4,6 +4,7 @@ use crate::json::{Out, Raw, Str};
 /// An image or a document, whatever its data are called where it was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Picture<'a> {
+    is_image: bool,
     pub(crate) is_document: bool,
     /// The type of the data; `None` where an address stands in their place.
     pub(crate) mime: Option<Str<'a>>,
@@ -16,8 +17,13 @@ pub(crate) struct Picture<'a> {
 }
 
 impl<'a> Media<'a> {
-    /// What is shown. Beside a `source` the data may stand in the block itself, in a member of it, or in an address.
+    /// An image or a document.
     pub(crate) fn picture(&self) -> Option<Picture<'a>> {
+        self.shown().filter(|shown| shown.is_image || shown.is_document)
+    }
+
+    /// What is shown, or heard where its data say so. Beside a `source` the data may stand in the block itself, in a member of it, or in an address.
+    pub(crate) fn shown(&self) -> Option<Picture<'a>> {
         self.raw.check().ok()?;
         let of = |raw: Raw<'a>, name: &str| raw.get(name).and_then(Raw::string);
         let held = held(self.raw);
@@ -39,7 +45,8 @@ impl<'a> Media<'a> {
         let is_document = self.kind.is("document") || declared.is_some_and(|mime| mime.is("application/pdf"));
         let is_image = ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
             || declared.is_some_and(|mime| mime.begins("image/"));
-        (is_image || is_document).then_some(Picture {
+        (is_image || is_document || mime.is_some()).then_some(Picture {
+            is_image,
             is_document,
             mime,
             value,
@@ -75,6 +82,11 @@ impl<'a> Block<'a> {
 }
 
 impl Picture<'_> {
+    /// Whether it is heard.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.mime.is_some_and(|mime| mime.begins("audio/"))
+    }
+
     /// What it is called in blocks.
     pub(crate) const fn kind(&self) -> &'static str {
         if self.is_document { "document" } else { "image" }

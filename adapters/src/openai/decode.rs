@@ -215,6 +215,7 @@ impl Decoder {
     fn delta<'a>(&mut self, delta: Raw<'a>, voice: &mut Voice<'_, 'a>) {
         let mut thoughts: [Option<Str<'a>>; THOUGHTS.len()] = [None; THOUGHTS.len()];
         let (mut details, mut content, mut refusal, mut calls, mut call) = (None, None, None, None, None);
+        let (mut spoken, mut images) = (None, None);
         let mut rest: Vec<Field<'a>> = Vec::new();
         for (key, value) in delta.members() {
             let name = key.as_escaped();
@@ -227,6 +228,8 @@ impl Decoder {
                 "content" => content = Some(value),
                 "refusal" => refusal = value.string().filter(|text| !text.is_empty()),
                 "tool_calls" => calls = Some(value),
+                "audio" if value.shape() == Some(Shape::Object) => spoken = Self::audio(value, &mut rest),
+                "images" => images = Some(value),
                 "function_call" => call = Some(value).filter(|call| call.shape() == Some(Shape::Object)),
                 "role" => voice.cx.took(value.as_str()),
                 _ if value.is_null() => voice.cx.took(value.as_str()),
@@ -258,6 +261,10 @@ impl Decoder {
                 .for_each(|element| self.element(element, voice)),
             _ => {}
         }
+        if let Some(text) = spoken {
+            self.flow(Flow::Text, "", Piece::Text(text), &rest, voice);
+        }
+        images.into_iter().flat_map(Raw::elements).for_each(|image| self.element(image, voice));
         if let Some(text) = refusal {
             self.refused = true;
             self.flow(Flow::Text, "", Piece::Text(text), &[], voice);
@@ -268,7 +275,19 @@ impl Decoder {
         }
     }
 
-    /// An element of a `content` that is a list: Mistral's.
+    /// What was spoken, as a text; what else is said of it stays.
+    fn audio<'a>(audio: Raw<'a>, rest: &mut Vec<Field<'a>>) -> Option<Str<'a>> {
+        let mut spoken = None;
+        for (key, value) in audio.members() {
+            match value.string().filter(|_| key.is("transcript")) {
+                Some(text) => spoken = Some(text),
+                None => rest.push(field(At::Part(AUDIO), key, value)),
+            }
+        }
+        spoken
+    }
+
+    /// An element of a `content` that is a list: Mistral's. Or one of the images of an answer.
     fn element<'a>(&mut self, element: Raw<'a>, voice: &mut Voice<'_, 'a>) {
         let kind = element.get("type").and_then(Raw::string).unwrap_or_default();
         match kind.as_escaped() {
@@ -408,6 +427,8 @@ impl Decoder {
 
 /// Where a chunk has its delta.
 const DELTA: &str = "/choices/0/delta";
+/// Where it has what was spoken.
+const AUDIO: &str = "/choices/0/delta/audio";
 
 fn field<'a>(at: At<'a>, key: Str<'a>, value: Raw<'a>) -> Field<'a> {
     let known = fields::knows(key.as_escaped());

@@ -19,6 +19,8 @@ pub struct Encoder {
     known: String,
     /// A session is written that the program is to go on with: it takes ids of its own kind alone.
     pub(super) makes_ids: bool,
+    /// A session keeps the images of a reply; no line of a run is one.
+    pub(super) keeps_files: bool,
     /// Where the source says it, until it is said here.
     pub(super) named: Kept,
     /// The id of the reply whose parts are written.
@@ -41,6 +43,7 @@ impl Encoder {
             session: String::new(),
             known: String::new(),
             makes_ids: false,
+            keeps_files: false,
             named: Kept::default(),
             message: String::new(),
             time: None,
@@ -55,6 +58,7 @@ impl Encoder {
     pub(super) fn of_export(style: Style) -> Self {
         Self {
             makes_ids: style.source != Dialect::Opencode,
+            keeps_files: true,
             ..Self::new(style)
         }
     }

@@ -185,10 +185,22 @@ impl Encoder {
                 Block::Thinking(_) if self.style.hides_thoughts => {}
                 Block::Thinking(thinking) => self.said("reasoning", thinking.text, event.origin, out),
                 Block::Call(call) => self.call(call, out),
-                // Media and sealed thoughts have no place.
+                Block::Media(media) if self.keeps_files && media.picture().is_some() => self.shown(media, event.origin, out),
+                // Sealed thoughts have no place.
                 _ => {}
             }
         }
+    }
+
+    /// What the model shows.
+    fn shown(&mut self, media: &Media<'_>, origin: Origin<'_>, out: &mut Out) {
+        let message = self.message.clone();
+        self.begin_line("file", origin, out);
+        out.lit(",\"part\":");
+        out.invented("/part/id", "parts have no ids elsewhere");
+        out.beside(media.kind.as_escaped());
+        self.file(media, &message, out);
+        out.lit("}\n");
     }
 
     fn said(&mut self, kind: &str, text: Str<'_>, origin: Origin<'_>, out: &mut Out) {

@@ -136,7 +136,7 @@ impl Decoder {
             Some(Line::Final) => {
                 let content = match members.require(Key::Content)? {
                     null if null.is_null() => None,
-                    _ => Some(members.text(Key::Content)?),
+                    _ => Some(members.said(Key::Content, cx)?),
                 };
                 self.open.clear();
                 let others = members.others(&[Key::Type, Key::Content], cx);
@@ -250,7 +250,7 @@ impl Decoder {
         let Some(ok) = success.bool() else {
             return Err(members.wrong(success));
         };
-        let said = members.text(Key::Result)?;
+        let said = members.said(Key::Result, cx)?;
         let answered = self.answered(name);
         let number = answered.as_ref().map_or(self.calls, |open| open.number);
         if cx.trace.is_some() {

@@ -195,6 +195,16 @@ impl<'a> Members<'a> {
         text(value).ok_or_else(|| self.wrong(value))
     }
 
+    /// A member that is a text as a rule. What a tool of another make gives is its JSON text.
+    pub(super) fn said(&self, key: Key, cx: &Cx<'a>) -> Result<Str<'a>, Error> {
+        let value = self.require(key)?;
+        Ok(text(value).unwrap_or_else(|| {
+            let said = cx.text(value.as_str());
+            cx.stands_for(said.as_escaped(), value.as_str());
+            said
+        }))
+    }
+
     /// The error of a member of the wrong type.
     pub(super) fn wrong(&self, value: Raw<'_>) -> Error {
         Error {

@@ -105,6 +105,9 @@ impl<'a> Session<'_, 'a> {
         let thought = THOUGHTS.iter().find_map(|name| message.text(name, &cx).filter(|text| !text.is_empty()));
         blocks.extend(thought.map(|text| Block::Thinking(Thinking { text, ..Thinking::default() })));
         let said = message.take("content", &cx);
+        // What was spoken is said in words, where nothing else is.
+        let spoken = message.get("audio").filter(|_| said.is_none()).and_then(|audio| audio.get("transcript"));
+        let said = said.or(spoken);
         let is_refusal = |part: Raw<'a>| part.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("refusal"));
         let has_refused = said.is_some_and(|said| said.elements().any(is_refusal));
         match content(said, &cx) {
@@ -112,6 +115,8 @@ impl<'a> Session<'_, 'a> {
             Content::Text(text) => blocks.push(Block::Text { text, fields: &[] }),
             Content::Blocks(parts) => blocks.extend(parts.iter().copied()),
         }
+        let images = message.shaped("images", Shape::Array, &cx);
+        blocks.extend(images.into_iter().flat_map(Raw::elements).map(|part| block(part, &cx)));
         let refusal = message.text("refusal", &cx).filter(|text| !text.is_empty());
         blocks.extend(refusal.map(|text| Block::Text { text, fields: &[] }));
         let calls = message.shaped("tool_calls", Shape::Array, &cx);

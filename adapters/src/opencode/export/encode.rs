@@ -390,6 +390,11 @@ impl Encode for Encoder {
                     return;
                 }
             }
+            Kind::Reply(reply) if self.own => {
+                if let [Block::Media(media)] = reply.blocks {
+                    return self.other_part(media.raw, out);
+                }
+            }
             Kind::RoundEnd(_) if self.own && event.fields.is_empty() => return,
             _ => {}
         }

@@ -6,7 +6,7 @@ use crate::chat::{FieldList, Members};
 use crate::codec::Cx;
 use crate::event::{At, Block, Event, Fields, Kind, Notice, Origin, Reply, ResultStatus, RoundEnd, Sink, Stop, Thinking, Time, Topic, Usage};
 use crate::json::{Raw, Shape, Str};
-use crate::opencode::parts::{Called, Part};
+use crate::opencode::parts::{Called, Part, image};
 
 /// A message, opened.
 pub(super) struct Message<'a> {
@@ -56,6 +56,7 @@ impl<'a> Said<'a> {
         let told = match kind.as_escaped() {
             "text" | "reasoning" => self.text(raw, kind, message, sink),
             "tool" => self.tool(raw, message, sink),
+            "file" => image(raw).map(|shown| self.tell(shown, &[], message, sink)),
             "step-finish" => self.finish(raw, message, sink),
             _ => None,
         };

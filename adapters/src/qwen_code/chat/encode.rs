@@ -84,7 +84,7 @@ impl Encoder {
         };
         for block in blocks {
             if let Block::Media(media) = block
-                && let Some(picture) = media.picture()
+                && let Some(picture) = media.shown()
             {
                 out.lit(if any { "," } else { "" });
                 out.beside(media.kind.as_escaped());
@@ -291,7 +291,12 @@ fn part(block: &Block<'_>, parts: &mut Out, out: &mut Out) -> bool {
             out.carried();
             return false;
         }
-        Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => return false,
+        Block::Media(media) => {
+            let Some(picture) = media.shown() else { return false };
+            picture.write_part(parts);
+            picture.tell("what is shown is a part", out);
+        }
+        Block::Redacted { .. } | Block::Other { .. } => return false,
     }
     true
 }
