@@ -8,6 +8,7 @@ use crate::event::{
     StopKind, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::trace::Kept;
 use crate::weave::{Balance, End, Voice, Weave};
 
 /// Reads the payloads of a stream.
@@ -25,6 +26,9 @@ pub struct Decoder {
     /// The calls' arguments, by block.
     calls: HashMap<u32, Balance>,
     stopped: Option<StopKind>,
+    /// What the API says of a refusal, as the body of a JSON string, and where the stream says it.
+    explanation: String,
+    explained: Kept,
 }
 
 impl Default for Decoder {
@@ -45,6 +49,8 @@ impl Decoder {
             weave: Weave::default(),
             calls: HashMap::new(),
             stopped: None,
+            explanation: String::new(),
+            explained: Kept::default(),
         }
     }
 
@@ -122,6 +128,8 @@ impl Decoder {
                     self.stopped = Some(reason.kind);
                 }
                 voice.say(Kind::RoundStop(voice.cx.keep(stop)), fields);
+                let details = fields.iter().find(|field| field.key.is("stop_details"));
+                self.explains(details.map(|field| field.value), voice);
             }
             StreamEvent::MessageStop => self.close(voice),
             StreamEvent::Other { kind, raw } => match kind.as_escaped() {
@@ -157,6 +165,7 @@ impl Decoder {
         self.weave.restart();
         self.calls.clear();
         self.stopped = None;
+        self.explanation.clear();
         self.id.clear();
         self.id.push_str(start.id.map_or("", Str::as_escaped));
         if self.log {
@@ -180,6 +189,18 @@ impl Decoder {
             balance.feed(&text.unescape());
         }
         let _ = self.weave.piece(index.into(), piece, fields, voice);
+    }
+
+    /// Why the model refused, in words that nobody has said.
+    fn explains<'a>(&mut self, details: Option<Raw<'a>>, voice: &Voice<'_, 'a>) {
+        let text = details.and_then(|details| details.get("explanation")).and_then(Raw::string);
+        let Some(text) = text.filter(|_| self.log && self.stopped == Some(StopKind::Refusal)) else {
+            return;
+        };
+        text.as_escaped().clone_into(&mut self.explanation);
+        if let Some(trace) = voice.cx.trace {
+            trace.hold_unsaid(&mut self.explained, text.as_escaped());
+        }
     }
 
     /// A normal end with a whole call means that the call is wanted.
@@ -210,8 +231,20 @@ impl Decoder {
             // The calls have to be answered first.
             _ => return,
         };
-        if self.log {
-            voice.say(Kind::Outcome(voice.cx.keep(Outcome::new(outcome))), &[]);
+        if !self.log {
+            return;
+        }
+        let error = (!self.explanation.is_empty()).then(|| Str::trusted(voice.cx.arena.alloc_str(&self.explanation)));
+        if let Some((trace, error)) = voice.cx.trace.zip(error) {
+            trace.watch(error.as_escaped(), &self.explained);
+        }
+        let outcome = Outcome {
+            error,
+            ..Outcome::new(outcome)
+        };
+        voice.say(Kind::Outcome(voice.cx.keep(outcome)), &[]);
+        if let Some((trace, error)) = voice.cx.trace.zip(error) {
+            trace.told(&mut self.explained, error.as_escaped(), "the outcome does not say it");
         }
     }
 
@@ -256,6 +289,7 @@ impl Decoder {
         self.stopped = stop.map(|stop| stop.kind);
         self.weave.stop_all(voice);
         voice.say(Kind::RoundStop(cx.keep(RoundStop { id: None, stop, usage })), &[]);
+        self.explains(message.get("stop_details"), voice);
         self.close(voice);
     }
 

@@ -16,7 +16,7 @@ const MOST: usize = 1 << 20;
 /// Lines that are held.
 #[derive(Debug, Default)]
 pub(super) struct Behind {
-    /// The source says tokens so, and nobody waits for each line.
+    /// The end of a round says why it stopped and its tokens, and nobody waits for each line.
     waits: bool,
     /// What is written is a file, where each line has the tokens that its round has had in the end.
     settles: bool,
@@ -47,10 +47,12 @@ pub(super) enum Rest {
 
 impl Behind {
     pub(super) fn new(style: &Style, own: bool) -> Self {
-        let waits = style.source_mode.tokens_behind && !own && !style.partial && matches!(style.mode.layout, Layout::Lines | Layout::Store);
+        let keeps = style.mode.layout == Layout::Store && !own;
+        let streams = style.mode.layout == Layout::Lines && !own && style.source_mode.tokens_behind && !style.partial;
         Self {
-            waits,
-            settles: style.mode.layout == Layout::Store && !own,
+            // Nobody waits for what is kept.
+            waits: keeps || streams,
+            settles: keeps,
             ..Self::default()
         }
     }

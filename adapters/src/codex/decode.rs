@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::failure::why;
 use super::fields::knows;
 use super::items::{ITEM, TODO_LIST, Tool};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, Count, Event, Field, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Place, Reply, RoundEnd, Scope, Session, Sink,
-    Thinking, Topic, Usage,
+    At, Block, Count, Event, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Reply, RoundEnd, Scope, Session, Sink, Thinking, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 
@@ -334,20 +334,5 @@ fn read_usage(usage: Raw<'_>) -> Usage<'_> {
         scope: Scope::Session,
         raw: Some(usage),
         ..Usage::default()
-    }
-}
-
-/// What a turn failed of, as far as its words tell.
-pub(super) fn why(message: &str) -> OutcomeKind {
-    const TOO_LONG: [&str; 2] = [
-        "Incomplete response returned, reason: max_output_tokens",
-        "Codex ran out of room in the model",
-    ];
-    match message {
-        _ if TOO_LONG.iter().any(|words| message.starts_with(words)) => OutcomeKind::Limit(Limit::Tokens),
-        _ if message.starts_with("Incomplete response returned, reason: content_filter") => OutcomeKind::Refused,
-        _ if message.starts_with("Missing environment variable") => OutcomeKind::Failed(Place::Backend),
-        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
-        _ => OutcomeKind::Failed(Place::Model),
     }
 }

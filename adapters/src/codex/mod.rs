@@ -9,6 +9,7 @@ pub(crate) mod app_server;
 mod calls;
 mod decode;
 mod encode;
+mod failure;
 pub(crate) mod fields;
 mod items;
 mod own;

@@ -3,6 +3,7 @@
 use bumpalo::Bump;
 
 use super::encode::Encoder;
+use super::failure;
 use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool, answered};
 use super::tools::{in_exec, lose_beside_command, lose_others, whole_paths};
 use crate::codec::Dialect;
@@ -419,11 +420,10 @@ impl Encoder {
             self.release(out);
             self.spent(outcome);
             if outcome.is_error {
-                let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
-                if text.is_none() {
+                if outcome.error.or(outcome.text).is_none_or(Str::is_empty) {
                     out.invented("/error/message", "the source does not say what went wrong");
                 }
-                fail(text.unwrap_or(Str::trusted(outcome.kind.as_str())), out);
+                fail(Str::trusted(&failure::words(outcome, out)), out);
             } else {
                 // An agent of ours gives such an answer by a call; in a log the model's own words are there.
                 match structured(outcome).filter(|_| self.style.agent) {

@@ -42,3 +42,38 @@ fn code_of(kind: OutcomeKind, status: impl FnOnce() -> Option<u16>) -> u16 {
         _ => status().unwrap_or(1),
     }
 }
+
+/// What the program tells people of a turn that ended so, and keeps with its session. Of each kind the first is written.
+const TOLD: [(OutcomeKind, &str); 10] = [
+    (OutcomeKind::Refused, "Response stopped due to safety reasons."),
+    (OutcomeKind::Refused, "Response stopped due to recitation policy."),
+    (OutcomeKind::Refused, "Response stopped due to forbidden terms."),
+    (OutcomeKind::Refused, "Response stopped due to prohibited content."),
+    (
+        OutcomeKind::Refused,
+        "Response stopped due to sensitive personally identifiable information.",
+    ),
+    (OutcomeKind::Refused, "Response stopped due to image safety violations."),
+    (OutcomeKind::Refused, "Response stopped due to prohibited image content."),
+    (OutcomeKind::Limit(Limit::Tokens), "Response truncated due to token limits."),
+    (OutcomeKind::Cancelled, "Request cancelled."),
+    (OutcomeKind::Cancelled, "User cancelled the request."),
+];
+/// The same of the limit of turns, which is named behind it.
+const TURNS_TOLD: &str = "The session has reached the maximum number of turns";
+
+/// How a turn ended of which people are told this.
+pub(super) fn told(text: &str) -> Option<OutcomeKind> {
+    if text.starts_with(TURNS_TOLD) {
+        return Some(OutcomeKind::Limit(Limit::Turns));
+    }
+    TOLD.iter().find(|(_, words)| text.ends_with(words)).map(|(kind, _)| *kind)
+}
+
+/// What people are told of it, where the program has words for that.
+pub(super) fn telling(kind: OutcomeKind) -> Option<&'static str> {
+    match kind {
+        OutcomeKind::Limit(Limit::Turns) => Some(TURNS_TOLD),
+        _ => TOLD.iter().find(|(of, _)| *of == kind).map(|(_, words)| *words),
+    }
+}

@@ -4,6 +4,7 @@ mod api;
 mod by_heart;
 mod checks;
 mod common;
+mod contents;
 mod detect;
 mod examples;
 mod gemini_chats;

@@ -391,7 +391,7 @@ impl Decoder {
         let kind = match word.as_escaped() {
             "completed" => OutcomeKind::Success,
             "interrupted" => OutcomeKind::Cancelled,
-            "failed" => crate::codex::decode::why(error.map_or("", Str::as_escaped)),
+            "failed" => crate::codex::failure::why(error.map_or("", Str::as_escaped)),
             _ => OutcomeKind::Failed(Place::Protocol),
         };
         let answer = |item: &Raw<'a>| item.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("agentMessage"));

@@ -4,7 +4,7 @@ use super::client::{FORM, approves};
 use super::decode::Decoder;
 use super::items;
 use super::message::Message;
-use crate::codex::decode::why;
+use crate::codex::failure::why;
 use crate::codex::items::{MCP_TOOL_CALL, object};
 use crate::event::{ControlKind, InputKind, Kind, Outcome, Permission, Prompt, PromptSource, Request, Response, Side, Sink};
 use crate::ids;

@@ -2,6 +2,7 @@
 
 use super::encode::Encoder;
 use super::given_up::GivenUp;
+use crate::codex::failure;
 use crate::codex::items::{addressed, answered};
 use crate::codex::turn::structured;
 use crate::event::{
@@ -434,11 +435,17 @@ impl Encoder {
                     self.tokens(event, &usage, out);
                 }
             }
-            let error = outcome.error.or(outcome.text).filter(|text| outcome.is_error && !text.is_empty());
+            let words;
             let (word, error) = match outcome.kind {
-                OutcomeKind::Cancelled => ("interrupted", error),
+                OutcomeKind::Cancelled => (
+                    "interrupted",
+                    outcome.error.or(outcome.text).filter(|text| outcome.is_error && !text.is_empty()),
+                ),
                 _ if !outcome.is_error => ("completed", None),
-                kind => ("failed", Some(error.unwrap_or(Str::trusted(kind.as_str())))),
+                _ => {
+                    words = failure::words(outcome, out);
+                    ("failed", Some(Str::trusted(&words)))
+                }
             };
             self.end(event, word, error, outcome.duration_ms, out);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::line::Line;
 use crate::codec::{Cx, Decode, stray};
-use crate::codex::decode::why;
+use crate::codex::failure::why;
 use crate::event::{
     Count, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Provenance, RoundEnd, Scope, Session, Sink, Topic, Usage,
 };

@@ -6,6 +6,7 @@ use bumpalo::Bump;
 
 use super::encode::Encoder;
 use crate::codec::Dialect;
+use crate::codex::failure;
 use crate::codex::items::{addressed, answered};
 use crate::codex::tools::model::{Asked, asked};
 use crate::event::{
@@ -347,7 +348,6 @@ impl Encoder {
                     self.tokens(event.origin.time, &usage, out);
                 }
             }
-            let error = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
             match outcome.kind {
                 OutcomeKind::Cancelled => {
                     self.view(event.origin.time, "turn_aborted", out);
@@ -355,9 +355,9 @@ impl Encoder {
                     out.lit(",\"reason\":\"interrupted\"");
                     self.end(outcome.duration_ms, out);
                 }
-                kind if outcome.is_error => {
-                    let error = error.unwrap_or(Str::trusted(kind.as_str()));
-                    self.fail(event, error, outcome.duration_ms, out);
+                _ if outcome.is_error => {
+                    let words = failure::words(outcome, out);
+                    self.fail(event, Str::trusted(&words), outcome.duration_ms, out);
                 }
                 _ => self.complete(event, None, outcome.duration_ms, out),
             }

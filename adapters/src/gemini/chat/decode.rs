@@ -1,6 +1,6 @@
 use super::fields::knows;
 use super::message::{EARLIER, Message, TYPES, again, block, is_one_text};
-use super::parts::{Part, call_of, parts, result_of, texts, thoughts, usage};
+use super::parts::{Part, call_of, parts, ran, result_of, texts, thoughts, usage};
 use super::seen::{Said, Seen, Thoughts, text_hash};
 use super::{CONTEXT, HEADER, REWIND, SET};
 use crate::chat::{FieldList, Members};
@@ -9,6 +9,7 @@ use crate::event::{
     At, Block, Content, Event, Fate, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink, ToolResult,
     Topic,
 };
+use crate::gemini::ends::told;
 use crate::ids::hash;
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::store::{Child, Reading, unknown};
@@ -210,7 +211,10 @@ impl Decoder {
     fn told<'a>(&mut self, message: Message<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let content = message.content.map_or(&[][..], |content| parts(content, cx));
         match message.kind.as_escaped() {
-            "gemini" => self.reply(message, content, cx, sink),
+            "gemini" => {
+                let content = ran(content, message.id, cx);
+                self.reply(message, content, cx, sink);
+            }
             "user" => {
                 if content.iter().any(|part| matches!(part, Part::Result(..))) {
                     self.results(message, content, cx, sink);
@@ -235,6 +239,11 @@ impl Decoder {
         let failed = kind == "error" && self.kept.is_main();
         if failed {
             self.kept.turn.failed(text.unwrap_or_default());
+        } else if kind == "info"
+            && self.kept.is_main()
+            && let Some(end) = text.and_then(|text| told(text.as_escaped()))
+        {
+            self.kept.turn.ends_as(end);
         }
         let notice = Notice {
             name: cx.text(kind),

@@ -13,13 +13,15 @@ use crate::store::{Writing, kept, known_time};
 #[derive(Debug)]
 pub struct Encoder {
     own: bool,
-    kept: Writing,
+    pub(super) kept: Writing,
     /// The session whose header is written.
     session: Option<String>,
     /// The reply that is gathered, with the results of its calls: it is one line.
     round: Round,
     /// What the user asked last, as parts.
     asked: Vec<u8>,
+    /// It was told what went wrong in this turn.
+    pub(super) failed: bool,
 }
 
 /// All texts are the bodies of JSON strings, and lists have commas between their elements.
@@ -34,10 +36,18 @@ struct Round {
     line: Option<String>,
     time: Option<String>,
     model: Option<String>,
-    texts: Vec<Vec<u8>>,
+    said: Vec<Said>,
     thoughts: Vec<u8>,
     calls: Vec<Call>,
     usage: Option<Usage<'static>>,
+}
+
+/// A part of a reply.
+#[derive(Debug)]
+enum Said {
+    Text(Vec<u8>),
+    /// What is shown, as it is written.
+    Shown(Vec<u8>),
 }
 
 #[derive(Debug)]
@@ -71,6 +81,7 @@ impl Encoder {
             session: None,
             round: Round::default(),
             asked: Vec::new(),
+            failed: false,
         }
     }
 
@@ -95,7 +106,7 @@ impl Encoder {
     }
 
     /// Writes what all messages begin with.
-    fn head(&mut self, id: &str, time: Option<String>, kind: &str, out: &mut Out) {
+    pub(super) fn head(&mut self, id: &str, time: Option<String>, kind: &str, out: &mut Out) {
         self.begin(time.as_deref(), out);
         out.lit("{\"id\":\"");
         out.lit(id);
@@ -224,7 +235,7 @@ impl Encoder {
         match block {
             Block::Text { text, .. } if !text.is_empty() => {
                 out.used(text.as_escaped());
-                self.round.texts.push(text.as_escaped().as_bytes().to_vec());
+                self.round.said.push(Said::Text(text.as_escaped().as_bytes().to_vec()));
                 if !self.round.calls.is_empty() {
                     out.reshaped(text.as_escaped(), "a reply's texts stand before its calls");
                 }
@@ -271,47 +282,43 @@ impl Encoder {
                 out.carried();
                 return false;
             }
-            Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => return false,
+            Block::Media(media) => {
+                let Some(picture) = shown(media, out) else { return false };
+                let mut part = Out::default();
+                picture.write_part(&mut part);
+                self.round.said.push(Said::Shown(part.written().to_vec()));
+            }
+            Block::Redacted { .. } | Block::Other { .. } => return false,
         }
         true
     }
 
-    /// What the program says of a model call that failed.
-    fn error(&mut self, event: &Event<'_>, reply: &Reply<'_>, error: Str<'_>, out: &mut Out) {
-        self.flush(out);
-        let id = self.kept.line_id(event.origin.id, "/id", out);
-        let time = known_time(event.origin.time, out);
-        self.head(&id, time, "error", out);
-        out.lit("\"");
-        let mut any = false;
-        for block in reply.blocks {
-            if let Block::Text { text, .. } = block {
-                out.body(*text);
-                any = true;
-            }
-        }
-        if !any {
-            out.body(error);
-        }
-        out.lit("\"}\n");
-    }
-
     /// Writes the reply that was gathered.
-    fn flush(&mut self, out: &mut Out) {
+    pub(super) fn flush(&mut self, out: &mut Out) {
         let round = std::mem::take(&mut self.round);
         let Some(line) = round.line else { return };
         self.head(&line, round.time, "gemini", out);
-        if let [] | [_] = round.texts.as_slice() {
-            out.lit("\"");
-            round.texts.iter().for_each(|text| out.bytes(text));
-            out.lit("\"");
-        } else {
-            for (n, text) in round.texts.iter().enumerate() {
-                out.lit(if n == 0 { "[{\"text\":\"" } else { ",{\"text\":\"" });
+        match round.said.as_slice() {
+            [] => out.lit("\"\""),
+            [Said::Text(text)] => {
+                out.lit("\"");
                 out.bytes(text);
-                out.lit("\"}");
+                out.lit("\"");
             }
-            out.lit("]");
+            parts => {
+                for (n, part) in parts.iter().enumerate() {
+                    out.lit(if n == 0 { "[" } else { "," });
+                    match part {
+                        Said::Text(text) => {
+                            out.lit("{\"text\":\"");
+                            out.bytes(text);
+                            out.lit("\"}");
+                        }
+                        Said::Shown(part) => out.bytes(part),
+                    }
+                }
+                out.lit("]");
+            }
         }
         out.lit(",\"thoughts\":[");
         out.bytes(&round.thoughts);
@@ -447,18 +454,21 @@ impl Encoder {
 fn pictures<'a>(content: Content<'a>, out: &Out) -> Vec<Picture<'a>> {
     let Content::Blocks(blocks) = content else { return Vec::new() };
     let media = blocks.iter().filter_map(|block| match block {
-        Block::Media(media) => Some((media, media.picture()?)),
+        Block::Media(media) => shown(media, out),
         _ => None,
     });
-    let tell = |(media, picture): (&Media<'_>, Picture<'a>)| {
-        out.beside(media.kind.as_escaped());
-        [picture.mime, Some(picture.value)]
-            .into_iter()
-            .flatten()
-            .for_each(|said| out.used(said.as_escaped()));
-        picture
-    };
-    media.map(tell).collect()
+    media.collect()
+}
+
+/// An image or a document, of which the ledger is told that it goes over.
+fn shown<'a>(media: &Media<'a>, out: &Out) -> Option<Picture<'a>> {
+    let picture = media.shown()?;
+    out.beside(media.kind.as_escaped());
+    [picture.mime, Some(picture.value)]
+        .into_iter()
+        .flatten()
+        .for_each(|said| out.used(said.as_escaped()));
+    Some(picture)
 }
 
 fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
@@ -510,7 +520,8 @@ impl Encode for Encoder {
                 }
                 self.round.ended = true;
             }
-            Kind::Outcome(_) | Kind::Fatal(_) => self.flush(out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
+            Kind::Fatal(fatal) => self.failure(event, fatal.message, out),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 //! A journal: a header each time that the session is opened, a line a message, and `$set` lines that change the header. A message's line is
 //! written again when more of it is known, under the same id: first the reply, then the reply with its calls and their results.
 
+mod asides;
 mod decode;
 mod encode;
 mod fields;

@@ -59,6 +59,57 @@ fn read<'a>(part: Raw<'a>, [text, thought, call, answer]: [Option<Raw<'a>>; 4], 
     Part::Block(Block::of_part(part))
 }
 
+/// Code that the model's API has run, and what came of it, as the blocks that say so of any API's own tools.
+pub(super) fn ran<'a>(parts: &'a [Part<'a>], message: Str<'a>, cx: &Cx<'a>) -> &'a [Part<'a>] {
+    let inside = |part: &Part<'a>, name: &str| match part {
+        Part::Block(Block::Other { raw, .. }) => raw.get(name).filter(|inside| inside.shape() == Some(Shape::Object)),
+        _ => None,
+    };
+    if !parts.iter().any(|part| inside(part, CODE).is_some() || inside(part, OUTPUT).is_some()) {
+        return parts;
+    }
+    let mut calls = 0_u32;
+    let told = parts.iter().map(|part| {
+        let made = match (inside(part, CODE), inside(part, OUTPUT)) {
+            (Some(code), _) => {
+                calls += 1;
+                let [code, language] = code.pick(["code", "language"]).map(|value| value.unwrap_or(Raw::NULL));
+                let made = format!(
+                    r#"{{"type":"server_tool_use","id":"{}_code_{calls}","name":"code_execution","input":{{"code":{},"language":{}}}}}"#,
+                    message.as_escaped(),
+                    code.as_str(),
+                    language.as_str()
+                );
+                (made, [code, language])
+            }
+            (None, Some(answer)) => {
+                let [output, outcome] = answer.pick(["output", "outcome"]).map(|value| value.unwrap_or(Raw::NULL));
+                cx.took(outcome.as_str());
+                let failed = outcome.string().is_some_and(|outcome| !outcome.is("OUTCOME_OK"));
+                let made = format!(
+                    r#"{{"type":"code_execution_tool_result","tool_use_id":"{}_code_{calls}","content":{{"type":"code_execution_result","stdout":{},"return_code":{}}}}}"#,
+                    message.as_escaped(),
+                    output.as_str(),
+                    u8::from(failed)
+                );
+                (made, [output, Raw::NULL])
+            }
+            (None, None) => return *part,
+        };
+        let raw = Raw::trusted(cx.arena.alloc_str(&made.0));
+        for said in made.1 {
+            cx.stands_for(raw.as_str(), said.as_str());
+        }
+        let kind = raw.get("type").and_then(Raw::string).unwrap_or_default();
+        Part::Block(Block::Other { kind, raw })
+    });
+    bumpalo::collections::Vec::from_iter_in(told, cx.arena).into_bump_slice()
+}
+
+/// The member of a part that is code, and that of what came of it.
+const CODE: &str = "executableCode";
+const OUTPUT: &str = "codeExecutionResult";
+
 /// A call, one of `toolCalls` or a `functionCall`, by its members `id`, `name` and `args`.
 pub(super) fn call_of<'a>([id, name, args]: [Option<Raw<'a>>; 3]) -> Option<ToolCall<'a>> {
     let name = name.and_then(Raw::string)?;

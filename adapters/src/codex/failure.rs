@@ -1,0 +1,45 @@
+//! What the program says of a turn that failed, and what that means.
+
+use std::borrow::Cow;
+
+use crate::event::{Limit, Outcome, OutcomeKind, Place};
+use crate::json::Out;
+
+/// A filter stopped the reply.
+const FILTERED: &str = "Incomplete response returned, reason: content_filter";
+/// It became too long.
+const CUT: &str = "Incomplete response returned, reason: max_output_tokens";
+/// So did the conversation.
+const FULL: &str = "Codex ran out of room in the model";
+
+/// What a turn failed of, as far as its words tell.
+pub(super) fn why(message: &str) -> OutcomeKind {
+    match message {
+        _ if [CUT, FULL].iter().any(|words| message.starts_with(words)) => OutcomeKind::Limit(Limit::Tokens),
+        _ if message.starts_with(FILTERED) => OutcomeKind::Refused,
+        _ if message.starts_with("Missing environment variable") => OutcomeKind::Failed(Place::Backend),
+        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
+        // What is said of a turn of which nothing but that is known.
+        _ => match OutcomeKind::read(message) {
+            None | Some(OutcomeKind::Success) => OutcomeKind::Failed(Place::Model),
+            Some(kind) => kind,
+        },
+    }
+}
+
+/// What it says of a turn that ended so, as the body of a JSON string: its own words where it has some for that, then the source's.
+pub(super) fn words<'o>(outcome: &Outcome<'o>, out: &Out) -> Cow<'o, str> {
+    let own = match outcome.kind {
+        OutcomeKind::Refused => FILTERED,
+        OutcomeKind::Limit(Limit::Tokens) => CUT,
+        kind => kind.as_str(),
+    };
+    let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
+    let Some(text) = text else { return Cow::Borrowed(own) };
+    let has_words = matches!(outcome.kind, OutcomeKind::Refused | OutcomeKind::Limit(Limit::Tokens));
+    if !has_words || why(text.as_escaped()) == outcome.kind {
+        return Cow::Borrowed(text.as_escaped());
+    }
+    out.used(text.as_escaped());
+    Cow::Owned(format!("{own}: {}", text.as_escaped()))
+}
