@@ -263,6 +263,12 @@ pub trait Conduct: std::fmt::Debug + Sync {
         false
     }
 
+    /// Whether a line that it says between two turns is part of what was said, and the last outcome not the end.
+    fn is_said(&self, line: Raw<'_>) -> bool {
+        let _ = line;
+        false
+    }
+
     /// Whether it says each prompt again, unasked.
     fn echoes(&self) -> bool {
         false
@@ -379,15 +385,21 @@ pub(crate) fn text(fields: Fields<'_>, name: &str) -> Option<String> {
 
 /// What is answered to a control request that cannot be handed on, under its id as it is spelled.
 pub(crate) fn refused_request(line: Raw<'_>, why: &str) -> Option<String> {
+    refused_with_code(line, why, None)
+}
+
+/// The same, with a code.
+pub(crate) fn refused_with_code(line: Raw<'_>, why: &str, code: Option<&str>) -> Option<String> {
     let is_other = |kind: Raw<'_>| !kind.string().is_some_and(|word| word.is("control_request"));
     if line.get("type").is_some_and(is_other) {
         return None;
     }
     let id = line.get("request_id").unwrap_or(Raw::NULL);
     Some(format!(
-        "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"error\",\"request_id\":{},\"error\":{}}}}}\n",
+        "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"error\",\"request_id\":{},\"error\":{}{}}}}}\n",
         id.as_str(),
-        quoted(why)
+        quoted(why),
+        code.map(|code| format!(",\"error_code\":\"{code}\"")).unwrap_or_default()
     ))
 }
 

@@ -53,6 +53,7 @@ use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::model::usage::SessionUsage;
 use crate::permissions::{Policy, Source};
+use crate::persona::host::PromptState;
 use crate::restrictions::{Restriction, Restrictions};
 use crate::settings::CurrentSettings;
 use crate::settings::subagent::SubagentKind;
@@ -334,7 +335,9 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                self.context.host.prompts.put(HostPrompt::of_prompt(input, prompt));
+                let asked = HostPrompt::of_prompt(input, prompt);
+                self.context.host.prompt_is(&asked.id, PromptState::Queued);
+                self.context.host.prompts.put(asked);
                 true
             }
             InputKind::Chat(chat) => {

@@ -68,6 +68,13 @@ impl Session {
     }
 
     fn hear(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
+        if let Kind::Unknown(line) = event.kind
+            && self.turn.is_none()
+            && self.conduct.is_said(line)
+        {
+            // The exit code goes by what was said last.
+            self.ended.is_error = false;
+        }
         match event.kind {
             Kind::Response(response) => return self.hear_response(event, response),
             Kind::Request(request) => return self.hear_request(event, request, now, backend),

@@ -442,8 +442,7 @@ fn a_reply_that_is_cut_or_refused_says_so_and_runs_nothing() {
 
     // One that says nothing is told in words, whatever the host reads.
     for (dialect, args) in [
-        ("claude", &["-p", "--verbose", "--output-format", "stream-json"][..]),
-        ("cursor", &["-p", "--output-format", "stream-json"]),
+        ("cursor", &["-p", "--output-format", "stream-json"][..]),
         ("gemini", &["--output-format", "stream-json", "-p"]),
     ] {
         let play = Play::script(vec![Answer::steps(vec![Step::Stop("content_filter")])]);

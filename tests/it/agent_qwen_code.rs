@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::agent::{done, until};
 use crate::support::model::{Answer, Step};
 use crate::support::play::{Play, said};
-use crate::support::stage::{Host, request, user};
+use crate::support::stage::{Host, QWEN, request, user};
 
 /// The SDK's arguments, with a mode.
 fn sdk(mode: &'static str) -> Vec<&'static str> {
@@ -346,4 +346,33 @@ fn hosts_are_told_how_full_the_context_is_in_the_words_of_the_program() {
     assert!(usage["breakdown"]["systemPrompt"].is_u64() && usage["categories"].is_null(), "{told}");
     host.close();
     host.end();
+}
+
+#[test]
+fn a_turn_whose_prompt_has_no_answer_goes_on_when_the_host_wants_that() {
+    let play = Play::script(vec![Answer::error(400, "no"), Answer::text("Here it is.")]);
+    let mut host = play.host("qwen-code", QWEN);
+    host.say(&request("hello", r#"{"subtype":"initialize"}"#)).say(&user("go"));
+    until(&mut host, "result", |line| line["type"] == "result");
+    host.say(&request("on", r#"{"subtype":"continue_last_turn"}"#));
+    let result = until(&mut host, "result", |line| line["type"] == "result");
+    assert_eq!(result["result"], "Here it is.");
+    // What has its answer does not go on.
+    host.say(&request("off", r#"{"subtype":"continue_last_turn"}"#));
+    let off = until(&mut host, "answer", |line| line["response"]["request_id"] == "off");
+    host.close();
+    let end = host.end();
+    let on = end.lines.iter().find(|line| line["response"]["request_id"] == "on").unwrap();
+    let told = |line: &Value| {
+        (
+            line["response"]["response"]["accepted"].clone(),
+            line["response"]["response"]["interruption"].clone(),
+        )
+    };
+    assert_eq!(told(on), (json!(true), json!("interrupted_prompt")));
+    assert_eq!(told(&off), (json!(false), json!("none")));
+    assert_eq!(play.server.asked()[1].body["messages"], play.server.asked()[0].body["messages"]);
+    // The session's goal is told once, behind its first facts.
+    let goals: Vec<_> = end.lines.iter().filter(|line| line["event"]["type"] == "goal_state").collect();
+    assert_eq!(goals.len(), 1, "{end:#?}");
 }

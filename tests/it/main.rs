@@ -5,6 +5,8 @@
 mod agent;
 #[cfg(unix)]
 mod agent_claude;
+#[cfg(unix)]
+mod agent_claude_lines;
 #[cfg(target_os = "linux")]
 mod agent_commands;
 #[cfg(unix)]

@@ -144,11 +144,15 @@ impl Encoder {
         self.session_id(out);
         self.total_cost(outcome, out);
         out.lit(",\"usage\":");
-        let usage = self.turn_usage(outcome, out);
-        self.writer.usage(out, usage.as_ref());
-        let by_model = event.fields.iter().find(|field| self.style.agent && field.key.is("modelUsage"));
+        match self.told(event.fields, "usage") {
+            Some(usage) => out.raw(usage.value),
+            None => {
+                let usage = self.turn_usage(outcome, out);
+                self.writer.usage(out, usage.as_ref());
+            }
+        }
         out.lit(",\"modelUsage\":");
-        match by_model {
+        match self.told(event.fields, "modelUsage") {
             Some(by_model) => out.raw(by_model.value),
             None => {
                 out.lit("{}");
@@ -199,12 +203,7 @@ impl Encoder {
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");
         }
-        if let Some((at, _)) = event.fields.iter().enumerate().find(|(_, field)| field.key.is("modelUsage")) {
-            self.added(out, &event.fields[..at], LINE);
-            self.added(out, &event.fields[at + 1..], LINE);
-        } else {
-            self.added(out, event.fields, LINE);
-        }
+        self.added_but(out, event.fields, LINE, &["modelUsage", "usage"]);
         self.uuid(out, event.origin.id);
         self.end(out);
     }

@@ -10,6 +10,7 @@ use crate::persona::host::SessionFacts;
 use crate::settings::Plugin;
 use crate::turn::context::Context;
 use crate::turn::{self, prepare::prepare};
+use agentglot_adapters::raw::codec::Layout;
 use agentglot_adapters::raw::event::Session;
 use agentglot_adapters::raw::json::{Raw, Str};
 
@@ -64,13 +65,14 @@ pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
     let (cwd, model) = (body(&context.world.wall.root().display().to_string()), body(&conversation.model));
     let mode = context.policy.borrow().mode_name();
     let persona = context.host.persona;
+    let key_source = persona.key_source(crate::session::control::key_source(context));
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),
         tools: Some(Raw::trusted(&tools)),
         permission_mode: Some(Str::trusted(mode)),
         version: Some(Str::trusted(context.host.dialect.conduct().version())),
-        api_key_source: Some(Str::trusted("env")),
+        api_key_source: Some(Str::trusted(key_source)),
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
@@ -79,7 +81,7 @@ pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
         resumed: context.store.resumed,
         ..Session::default()
     };
-    context.host.introduced.set(true);
+    let first = !context.host.introduced.replace(true);
     let settings = context.settings.get();
     let added = persona.session_members(&SessionFacts {
         style: settings.style(),
@@ -88,4 +90,10 @@ pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
         output: context.host.launch.format.mode.name,
     });
     context.host.events.session(&session, &added, &line_id());
+    if let Some(told) = persona
+        .introduced()
+        .filter(|_| first && context.host.launch.format.mode.layout == Layout::Lines)
+    {
+        context.host.events.told(&told);
+    }
 }

@@ -207,8 +207,11 @@ async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked:
     };
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
-    if !(text.is_empty() || silent) {
-        let shown = body(&text);
+    let told = context.host.persona.of_command(&given.path[0]);
+    let excused = bad && told.is_some();
+    if !(text.is_empty() || silent && !excused) {
+        let shown = if excused { format!("Error: {text}") } else { text.clone() };
+        let shown = body(&shown);
         let blocks = [Block::Text {
             text: Str::trusted(&shown),
             fields: &[],
@@ -224,12 +227,13 @@ async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked:
         };
         context.host.events.say(Kind::Reply(&reply), None, Some(&id));
     }
-    let end = if bad {
+    let end = if bad && !excused {
         End::Refusing(text)
     } else {
-        End::Done(if silent { String::new() } else { text }, None)
+        End::Done(if silent || excused { String::new() } else { text }, None)
     };
-    outcome::tell(context, &Finished::of(end, 0), begun, Vec::new());
+    let fields = told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    outcome::tell(context, &Finished::of(end, 0), begun, fields);
     None
 }
 

@@ -15,6 +15,15 @@ pub(super) enum Matcher {
 }
 
 impl Matcher {
+    /// As it stands in settings, more or less.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::All => String::new(),
+            Self::Names(names) => names.join("|"),
+            Self::Pattern(pattern) => pattern.as_str().to_owned(),
+        }
+    }
+
     /// Absent, empty and `*` are everything; plain names, `|` between them, are whole names; anything else is a regular expression.
     pub(super) fn read(value: Option<&Value>) -> Result<Self, String> {
         let text = match value {

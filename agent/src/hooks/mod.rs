@@ -45,6 +45,8 @@ pub enum HookEvent {
     UserPromptSubmit,
     /// The model wants to stop.
     Stop,
+    /// The model cannot be had, and the turn ends.
+    StopFailure,
     /// A subagent begins.
     SubagentStart,
     /// A subagent wants to stop.
@@ -127,6 +129,26 @@ impl HookForm {
 }
 
 impl HookEvent {
+    /// When it is, in words.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "A tool is about to run",
+            Self::PostToolUse => "A tool has run",
+            Self::PostToolUseFailure => "A tool has failed",
+            Self::PostToolBatch => "All calls of a reply are done",
+            Self::UserPromptSubmit => "The user has said something",
+            Self::Stop => "The model wants to stop",
+            Self::StopFailure => "The model cannot be had, and the turn ends",
+            Self::SubagentStart => "A subagent begins",
+            Self::SubagentStop => "A subagent wants to stop",
+            Self::PreCompact => "The conversation is about to be made shorter",
+            Self::Notification => "Somebody waits for the user",
+            Self::SessionStart => "A session begins or goes on",
+            Self::SessionEnd => "A session ends",
+            Self::PermissionRequest => "The host is about to be asked for permission",
+        }
+    }
+
     /// What a matcher is held against: the member of the payload; `None` where matchers do not count.
     pub const fn subject(self) -> Option<&'static str> {
         match self {
@@ -136,6 +158,7 @@ impl HookEvent {
             Self::Notification => Some("notification_type"),
             Self::SessionStart => Some("source"),
             Self::SessionEnd => Some("reason"),
+            Self::StopFailure => Some("error"),
             Self::UserPromptSubmit | Self::Stop | Self::PostToolBatch => None,
         }
     }
@@ -202,7 +225,13 @@ struct Hook {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     Callback(Callback),
-    Command { line: String, patience: Duration, waits: bool },
+    Command {
+        line: String,
+        patience: Duration,
+        waits: bool,
+        /// Where it is from.
+        source: Source,
+    },
 }
 
 impl Hooks {
@@ -267,6 +296,7 @@ impl Hooks {
                         line: line.to_owned(),
                         patience,
                         waits: hook.get("async").and_then(Value::as_bool) != Some(true),
+                        source,
                     };
                     self.add(event, matcher.clone(), action);
                 }
@@ -281,6 +311,45 @@ impl Hooks {
         for callback in Callback::read(self.form, hooks) {
             self.add(callback.event, callback.matcher.clone(), Action::Callback(callback));
         }
+    }
+
+    /// The moments that there are and the commands of settings for them, for a host that shows them. Callbacks are the host's own.
+    pub fn listed(&self) -> Value {
+        let hooks = self.hooks.borrow();
+        let commands = |event: HookEvent| {
+            let of_event = hooks.iter().filter(move |hook| hook.event == event);
+            of_event.filter_map(|hook| match &hook.action {
+                Action::Command {
+                    line,
+                    patience,
+                    waits,
+                    source,
+                } => Some((&hook.matcher, line, patience, waits, source)),
+                Action::Callback(_) => None,
+            })
+        };
+        let moment = |event: HookEvent, name: &str| json!({"name": name, "summary": event.about(), "supportsMatcher": event.subject().is_some()});
+        let (mut events, mut listed, mut catalog) = (Vec::new(), Vec::new(), Vec::new());
+        for (event, name) in self.form.names {
+            catalog.push(moment(*event, name));
+            let count = commands(*event).count();
+            if count > 0 {
+                let mut told = moment(*event, name);
+                told["hookCount"] = count.into();
+                events.push(told);
+            }
+            listed.extend(commands(*event).map(|(matcher, line, patience, waits, source)| {
+                json!({
+                    "event": name, "matcher": matcher.text(), "source": source.name(), "sourceLabel": source.name(), "type": "command",
+                    "displayText": line, "commandText": line, "contentLabel": "Command", "timeout": patience.as_secs(),
+                    "runsInBackground": !waits,
+                })
+            }));
+        }
+        json!({
+            "events": events, "hooks": listed, "eventCatalog": catalog,
+            "policy": {"allDisabled": false, "managedOnly": false, "pluginOnly": false, "disabledByPolicy": false, "policyHookCount": 0},
+        })
     }
 
     fn add(&self, event: HookEvent, matcher: Matcher, action: Action) {
@@ -331,7 +400,7 @@ impl Hooks {
                 let heard = tokio::time::timeout(callback.patience, self.requests.ask(question)).await;
                 callback.said(self.form, heard.map_or(CallbackAnswer::Late, CallbackAnswer::Answered))
             }
-            Action::Command { line, patience, waits } => {
+            Action::Command { line, patience, waits, .. } => {
                 let run = command::Run {
                     line,
                     patience,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -11,11 +12,12 @@ use crate::clock::now_iso;
 use crate::control_requests::Question;
 use crate::model::message::{Call, Part};
 use crate::permissions::Decision;
+use crate::persona::host::ResultForm;
 use crate::persona::{HostPersona, Told};
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
-    PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
+    PromptSource, Reply, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
 use agentglot_adapters::raw::json::{Raw, Str, on_one_line};
 use agentglot_adapters::raw::live::{Manner, Speaker};
@@ -51,6 +53,8 @@ pub(crate) struct RunningSubagent {
     pub kind: String,
     /// Its task.
     pub task: String,
+    /// When it began.
+    pub begun: Option<Instant>,
 }
 
 /// What is told of a call that is done.
@@ -194,9 +198,14 @@ impl EventWriter {
 
     /// A line of type `system`, for hosts that read such lines.
     pub(crate) fn system(&self, subtype: &str, members: &Value) {
+        self.typed("system", Some(subtype), members);
+    }
+
+    /// A line of this type, for hosts that read such lines.
+    fn typed(&self, kind: &str, subtype: Option<&str>, members: &Value) {
         let mut line = Map::new();
-        line.insert("type".to_owned(), "system".into());
-        line.insert("subtype".to_owned(), subtype.into());
+        line.insert("type".to_owned(), kind.into());
+        line.extend(subtype.map(|subtype| ("subtype".to_owned(), subtype.into())));
         line.extend(members.as_object().cloned().unwrap_or_default());
         line.insert("uuid".to_owned(), line_id().into());
         line.insert("session_id".to_owned(), self.inner.session.borrow().as_str().into());
@@ -208,16 +217,46 @@ impl EventWriter {
         match told {
             Told::Line(line) => self.line(line),
             Told::System(subtype, members) => self.system(subtype, members),
+            Told::Other(kind, members) => self.typed(kind, None, members),
             Told::Notice { name, topic, message, data } => self.notice(name, *topic, message.as_deref(), data.as_ref()),
         }
     }
 
+    /// A reply that stands for one, with members that only its dialect has.
+    pub(crate) fn reply_with(&self, reply: &Reply<'_>, id: &str, added: &[(&str, Value)]) {
+        let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
+        self.say_with(Kind::Reply(reply), None, Some(id), &fields, false);
+    }
+
     /// Text in the user's role.
     pub(crate) fn prompt(&self, parts: &[Part], source: PromptSource, subagent: Option<&RunningSubagent>, id: &str) {
+        self.prompt_with(parts, source, subagent, id, &[]);
+    }
+
+    /// What the host has said, again.
+    pub(crate) fn echo(&self, parts: &[Part], is_text: bool, id: &str) {
+        let say = |content: Content<'_>| {
+            let prompt = Prompt {
+                content,
+                source: PromptSource::Echo,
+            };
+            self.say_with(Kind::Prompt(&prompt), None, Some(id), &[], true);
+        };
+        match parts {
+            [Part::Text(text)] if is_text => say(Content::Text(Str::trusted(&body(text)))),
+            parts => with_blocks(parts, |blocks| say(Content::Blocks(blocks))),
+        }
+    }
+
+    /// The same with members that only its dialect has.
+    pub(crate) fn prompt_with(&self, parts: &[Part], source: PromptSource, subagent: Option<&RunningSubagent>, id: &str, added: &[(&str, Value)]) {
+        let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
         with_blocks(parts, |blocks| {
             let content = Content::Blocks(blocks);
             let prompt = Prompt { content, source };
-            self.say_with(Kind::Prompt(&prompt), subagent, Some(id), &[], false);
+            self.say_with(Kind::Prompt(&prompt), subagent, Some(id), &fields, false);
         });
     }
 
@@ -236,13 +275,17 @@ impl EventWriter {
             .and_then(|decision| self.inner.persona.decision(&decision, &done.call.id))
             .map(|(name, value)| (name, value.to_string()));
         let fields: Vec<_> = meta.iter().map(|(name, meta)| field(At::Line, name, meta)).collect();
+        let form = match done.detail {
+            Some((_, detail)) if !failed => self.inner.persona.result_form(detail),
+            _ => ResultForm::default(),
+        };
         let tell = |content: Content<'_>| {
             let result = ToolResult {
                 call: Str::trusted(&id),
                 name: Some(Str::trusted(&name)),
                 status: done.status,
                 content,
-                is_error: failed.then_some(true),
+                is_error: (failed || form.says_success).then_some(failed),
                 detail: detail.as_ref().map(|(shape, raw)| Detail {
                     shape: *shape,
                     raw: Raw::trusted(raw),
@@ -259,7 +302,7 @@ impl EventWriter {
             self.say_with(Kind::ToolResult(&result), subagent, Some(done.id), &fields, true);
         };
         match done.content {
-            [Part::Text(text)] => tell(Content::Text(Str::trusted(&body(text)))),
+            [Part::Text(text)] if !form.is_blocks => tell(Content::Text(Str::trusted(&body(text)))),
             parts => with_blocks(parts, |blocks| tell(Content::Blocks(blocks))),
         }
     }

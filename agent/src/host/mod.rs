@@ -17,7 +17,8 @@ use self::side_jobs::SideJobs;
 use self::state::SessionState;
 use crate::control_requests::HostRequests;
 use crate::persona::HostPersona;
-use agentglot_adapters::raw::codec::Dialect;
+use crate::persona::host::PromptState;
+use agentglot_adapters::raw::codec::{Dialect, Layout};
 use agentglot_adapters::raw::launch::Launch;
 
 /// The host of a session.
@@ -47,4 +48,16 @@ pub(crate) struct Host {
     pub jobs: SideJobs,
     /// Tells the user what no dialect has a word for.
     pub warn: fn(&str),
+}
+
+impl Host {
+    /// Tells the host what becomes of a prompt that it has given an id.
+    pub(crate) fn prompt_is(&self, id: &str, state: PromptState) {
+        if id.is_empty() || self.launch.format.mode.layout != Layout::Lines {
+            return;
+        }
+        if let Some(told) = self.persona.prompt_is(id, state) {
+            self.events.told(&told);
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub(crate) struct RequestedCall {
 pub(crate) struct HostPrompt {
     /// What it says.
     pub parts: Vec<Part>,
+    /// It came as a text, not as a list of blocks.
+    pub is_text: bool,
     /// The id of the host's line; empty if it has none.
     pub id: String,
     /// Members of the host's line that have no place in the model (Claude's `origin`, `isSynthetic` …).
@@ -51,12 +53,14 @@ pub(crate) struct HostPrompt {
     pub wanted: Option<RequestedCall>,
     /// The id that the host gives the turn; empty if it gives none.
     pub turn: String,
+    /// Nothing is said: the turn before goes on.
+    pub continues: bool,
 }
 
 impl HostPrompt {
     /// Whether nobody has asked: the agent itself begins the turn.
     pub(crate) fn is_own(&self) -> bool {
-        self.notices >= self.parts.len() && !self.parts.is_empty()
+        self.continues || (self.notices >= self.parts.len() && !self.parts.is_empty())
     }
 
     /// Whether the host's text is to be taken as it stands, without commands and paths in it.
@@ -75,6 +79,7 @@ impl HostPrompt {
     pub(crate) fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
         Self {
             parts: parts(prompt.content),
+            is_text: matches!(prompt.content, Content::Text(_)),
             id: plain(input.origin.id),
             fields: fields(input.fields),
             chat: None,
@@ -82,6 +87,7 @@ impl HostPrompt {
             notices: 0,
             wanted: None,
             turn: plain(input.origin.turn),
+            continues: false,
         }
     }
 
@@ -94,6 +100,7 @@ impl HostPrompt {
         };
         Self {
             parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] },
+            is_text: true,
             id: plain(input.origin.id),
             fields: fields(input.fields),
             files: Vec::new(),
@@ -111,6 +118,7 @@ impl HostPrompt {
             notices: 0,
             wanted: None,
             turn: plain(input.origin.turn),
+            continues: false,
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn given(result: &Value, naming: Naming, store: Store<'_>) -> Given {
         let detail = if is_error {
             Value::String(format!("Error: {}", text_of(&content)))
         } else {
-            Value::Array(content.iter().filter_map(block).collect())
+            typed(result, content.iter().filter_map(block).collect())
         };
         (shape, detail)
     });
@@ -58,6 +58,34 @@ pub(super) fn given(result: &Value, naming: Naming, store: Store<'_>) -> Given {
         detail,
         exit_code: None,
     }
+}
+
+/// A result in the typed form: its blocks, and what it holds besides if it does.
+fn typed(result: &Value, blocks: Vec<Value>) -> Value {
+    let besides = ["structuredContent", "_meta"].map(|name| (name, result.get(name).filter(|value| !value.is_null())));
+    let links: Vec<&Value> = result.get("content").and_then(Value::as_array).into_iter().flatten().collect();
+    let links = links.into_iter().filter(|block| block["type"] == "resource_link").map(|link| {
+        let mut link = link.clone();
+        link.as_object_mut().map(|members| members.remove("type"));
+        link
+    });
+    let links: Vec<Value> = links.collect();
+    if besides.iter().all(|(_, value)| value.is_none()) && links.is_empty() {
+        return Value::Array(blocks);
+    }
+    let mut typed = json!({ "content": blocks });
+    if let (_, Some(structured)) = besides[0] {
+        typed["content"] = structured.to_string().into();
+    }
+    for (name, value) in besides {
+        if let Some(value) = value {
+            typed[name] = value.clone();
+        }
+    }
+    if !links.is_empty() {
+        typed["resourceLinks"] = links.into();
+    }
+    typed
 }
 
 fn parts(result: &Value, store: Store<'_>) -> Vec<Part> {

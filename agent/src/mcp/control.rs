@@ -200,7 +200,7 @@ impl Mcp {
             timeout: millis.map_or(slot.server.timeout.unwrap_or(self.inner.options.call), std::time::Duration::from_millis),
             tell: &|_| {},
         };
-        let result = async { slot.connection(&self.inner).await?.link.call(&tool, arguments, around).await };
+        let result = async { slot.connection(&self.inner).await?.link.call(&tool, arguments, None, around).await };
         result.await.map_err(|trouble: Trouble| trouble.to_string())
     }
 }

@@ -150,8 +150,8 @@ impl Link {
         }
     }
 
-    /// Calls a tool. The answer is `tools/call`'s result.
-    pub(super) async fn call(&self, tool: &str, arguments: Map<String, Value>, cx: Around<'_>) -> Result<Value, Trouble> {
+    /// Calls a tool; a server in the host is told `meta` besides. The answer is `tools/call`'s result.
+    pub(super) async fn call(&self, tool: &str, arguments: Map<String, Value>, meta: Option<Value>, cx: Around<'_>) -> Result<Value, Trouble> {
         match self {
             Self::Remote(remote) => {
                 let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -161,8 +161,11 @@ impl Link {
                     .await
             }
             Self::Host(host) => {
-                host.request(cx, "tools/call", json!({ "name": tool, "arguments": arguments }), true)
-                    .await
+                let mut params = json!({ "name": tool, "arguments": arguments });
+                if let Some(meta) = meta {
+                    params["_meta"] = meta;
+                }
+                host.request(cx, "tools/call", params, true).await
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Naming {
     pub server: &'static str,
     /// The typed form of results, if hosts read one.
     pub detail: Option<DetailShape>,
+    /// The member of `_meta` by which a server is told which call it is.
+    pub call_meta: Option<&'static str>,
 }
 
 /// The names where a vendor has none of its own.
@@ -30,6 +32,7 @@ pub const PLAIN: Naming = Naming {
     read: "ReadMcpResourceTool",
     server: "server",
     detail: Some(DetailShape::Claude),
+    call_meta: None,
 };
 
 impl Naming {

@@ -49,7 +49,8 @@ impl Tool for McpTool {
                 timeout: self.slot.server.timeout.unwrap_or(self.inner.options.call),
                 tell: &tell,
             };
-            connected.link.call(&self.tool, arguments, around).await
+            let meta = self.inner.options.naming.call_meta.map(|name| json!({ name: cx.call }));
+            connected.link.call(&self.tool, arguments, meta, around).await
         };
         tokio::select! {
             biased;

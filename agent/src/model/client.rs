@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
-use super::stream::{Ended, Stream};
+use super::stream::{Ended, Stream, is_broken};
 use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
 use agentglot_adapters::raw::event::{Delta, Event, Kind, Notice, Origin, Piece, Topic};
@@ -225,7 +225,7 @@ impl Client {
             ..error
         };
         let mut hear = |event: &Event<'_>| {
-            *heard = true;
+            *heard |= !is_broken(event);
             hear(event);
         };
         let mut stream = Stream::new(self.endpoint.api, self.endpoint.max_reply);

@@ -15,6 +15,7 @@ impl ModelError {
             message: message.into(),
             retry_after: None,
             request_id: None,
+            kind_word: None,
         }
     }
 
@@ -61,7 +62,13 @@ pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8], host: &st
         request_id: header(headers, "request-id")
             .or_else(|| header(headers, "x-request-id"))
             .map(str::to_owned),
+        kind_word: said.and_then(|said| kind_word(&said.kind)),
     }
+}
+
+/// The first word of those that an API has for a failure.
+fn kind_word(words: &str) -> Option<String> {
+    words.split_whitespace().next().map(str::to_owned)
 }
 
 /// What an error inside a stream means.
@@ -79,9 +86,11 @@ pub(super) fn of_stream(message: &str, kind: &str, code: &str) -> ModelError {
         _ => None,
     };
     let status = known.or(status);
+    let word = kind_word(kind);
     let kind = kind_of(status.unwrap_or(500), if kind.is_empty() { code } else { kind }, message);
     ModelError {
         status,
+        kind_word: word,
         ..ModelError::new(kind, message)
     }
 }

@@ -86,8 +86,22 @@ impl Gather {
     /// What the model said: text, thinking, calls. Of a reply that was broken off, what came of it, without calls whose arguments are not
     /// whole; a thought without its signature never goes back to Anthropic.
     pub fn message(&self) -> Message {
+        self.message_of(self.blocks.len())
+    }
+
+    /// The same of a reply that was broken off, without what came of its last block.
+    pub fn whole_message(&self) -> Message {
+        self.message_of(self.whole_blocks())
+    }
+
+    /// So many blocks have come to their end.
+    pub fn whole_blocks(&self) -> usize {
+        self.blocks.iter().take_while(|block| block.whole).count()
+    }
+
+    fn message_of(&self, blocks: usize) -> Message {
         let mut parts = Vec::new();
-        for mut block in self.blocks.iter().cloned() {
+        for mut block in self.blocks[..blocks].iter().cloned() {
             block.settle();
             if let Part::Call(call) = &mut block.part {
                 // No arguments, or none yet: where a reply broke off nobody knows.

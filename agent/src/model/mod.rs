@@ -34,6 +34,7 @@ pub use client::Client;
 pub use endpoint::{Endpoint, Key, Patience};
 pub use gather::Gather;
 pub use spec::Spec;
+pub(crate) use stream::is_broken;
 pub use written::Written;
 
 /// Who is told what a model says.
@@ -94,6 +95,8 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// The id of the request, where the API names one.
     pub request_id: Option<String>,
+    /// The API's own word for it.
+    pub kind_word: Option<String>,
 }
 
 /// What kind of failure.

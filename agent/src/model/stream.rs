@@ -3,8 +3,9 @@ use bumpalo::Bump;
 use super::measure::{self, Measure};
 use super::{ModelError, ModelErrorKind, failure};
 use agentglot_adapters::raw::codec::{Cx, Decode};
-use agentglot_adapters::raw::event::{Event, Input, Kind, Sink, StopKind};
+use agentglot_adapters::raw::event::{Event, Input, Kind, Notice, Origin, Sink, StopKind, Topic};
 use agentglot_adapters::raw::frame::{Frame, Sse};
+use agentglot_adapters::raw::json::Str;
 use agentglot_adapters::raw::openai::End;
 use agentglot_adapters::raw::{anthropic, openai};
 use agentglot_models::Api;
@@ -47,6 +48,24 @@ pub(super) enum Ended {
 const LARGEST_EVENT: usize = 64 << 20;
 /// So much is kept of a body in which no event comes, to say what came instead.
 const MOST_STRAY: usize = 1 << 20;
+
+/// What a notice is called that stands before the ends of blocks that never came to theirs: the reply has broken off.
+const BROKEN: &str = "reply_broken";
+
+/// Whether it is that notice.
+pub(crate) fn is_broken(event: &Event<'_>) -> bool {
+    matches!(event.kind, Kind::Notice(notice) if notice.name.is(BROKEN))
+}
+
+fn tell_broken(hear: &mut dyn FnMut(&Event<'_>)) {
+    let notice = Notice {
+        name: Str::trusted(BROKEN),
+        topic: Topic::Other,
+        message: None,
+        data: None,
+    };
+    hear(&Event::new(Origin::default(), Kind::Notice(&notice)));
+}
 
 /// Passes on what is part of a reply, and keeps the error that a stream says.
 struct Ear<'s> {
@@ -116,6 +135,9 @@ impl Stream {
     /// Nothing more comes, because of `cut` or because it is over.
     pub(super) fn finish(&mut self, cut: Option<ModelError>, host: &str, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError> {
         self.frames(None, hear)?;
+        if self.reader.end() == End::Incomplete {
+            tell_broken(hear);
+        }
         let mut failure = None;
         let cx = Cx::new(&self.arena);
         let mut ear = Ear {
@@ -227,6 +249,10 @@ impl Stream {
             };
             *events += 1;
             let text = String::from_utf8_lossy(data);
+            // Its decoder ends the blocks that are open before it says so.
+            if name == "error" || text.trim_start().starts_with("{\"error\"") {
+                tell_broken(&mut *hear);
+            }
             let cx = Cx::new(arena);
             let mut ear = Ear {
                 measure: &mut *measure,

@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use crate::mcp::Status;
 use crate::model::ModelError;
 use crate::model::message::Call;
+use crate::model::usage::Tokens;
 use crate::permissions::Decision;
 use crate::tools::jobs::Job;
 use crate::tools::{Access, Given, Spec};
+
+pub use super::host_tasks::{SubagentAtWork, SubagentEnd, SubagentTask, Task, TaskHost};
 
 /// Something that a host is told beside the conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,8 @@ pub enum Told {
     Line(Value),
     /// A line of type `system` with these members, an id and the session.
     System(&'static str, Value),
+    /// A line of this type with these members, an id and the session.
+    Other(&'static str, Value),
     /// An event about the session.
     Notice {
         /// What it is called.
@@ -99,6 +104,12 @@ pub enum Ended {
     Unavailable,
     /// A hook has ended it.
     Held,
+    /// A hook has ended it when the model was done.
+    HeldAtStop,
+    /// The model has refused to answer.
+    Refused,
+    /// The model did not give its answer in the form that was asked for.
+    Unstructured,
 }
 
 /// A subagent at work and its calls, for whoever sees a display of it.
@@ -190,6 +201,17 @@ pub trait HostPersona: fmt::Debug + Sync {
         false
     }
 
+    /// What a session's facts say of the key's source, by the variable that it comes from, if any.
+    fn key_source(&self, variable: &'static str) -> &'static str {
+        let _ = variable;
+        "env"
+    }
+
+    /// What follows the session's facts when they are told for the first time.
+    fn introduced(&self) -> Option<Told> {
+        None
+    }
+
     /// Requests of the host name their turns; else turns have names of ours.
     fn requests_name_turns(&self) -> bool {
         false
@@ -213,6 +235,11 @@ pub trait HostPersona: fmt::Debug + Sync {
 
     /// A subagent's words and thoughts stay with it unless the host wants them.
     fn hides_subagents(&self) -> bool {
+        false
+    }
+
+    /// The words of a subagent that works in the background are told all the same.
+    fn tells_background(&self) -> bool {
         false
     }
 
@@ -299,6 +326,62 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// The model is asked, where the host reads the pieces of the reply.
+    fn asking(&self) -> Option<Told> {
+        None
+    }
+
+    /// About so many tokens a reply has thought so far, and so many since that was told last.
+    fn thought(&self, so_far: u64, more: u64) -> Option<Told> {
+        let _ = (so_far, more);
+        None
+    }
+
+    /// A request of the host's has begun that takes longer. `None`: hosts do not make any such.
+    fn request_begun(&self, id: &str) -> Option<Told> {
+        let _ = id;
+        None
+    }
+
+    /// The answer to a host that wants the last turn to go on, by whether it does. `None`: no host wants that.
+    fn continued(&self) -> Option<fn(bool) -> Value> {
+        None
+    }
+
+    /// The host has chosen a model in the middle of a conversation.
+    fn model_set(&self, model: &str) -> Option<Told> {
+        let _ = model;
+        None
+    }
+
+    /// What an outcome says of the command that it is of; `None`: nothing, and a command that cannot be done has failed.
+    fn of_command(&self, name: &str) -> Option<(&'static str, Value)> {
+        let _ = name;
+        None
+    }
+
+    /// What becomes of a prompt to which the host has given this id.
+    fn prompt_is(&self, id: &str, state: PromptState) -> Option<Told> {
+        let _ = (id, state);
+        None
+    }
+
+    /// A reply that broke off in its first block is given up and asked for again, so often.
+    fn asks_again(&self) -> u64 {
+        0
+    }
+
+    /// Of a reply that broke off the conversation keeps the blocks that were whole, and not what came of the last one.
+    fn keeps_whole_blocks(&self) -> bool {
+        false
+    }
+
+    /// What is said of a model that has refused to answer: to the host at once, and in place of the answer.
+    fn refusal(&self, model: &str) -> Option<(Told, String)> {
+        let _ = model;
+        None
+    }
+
     /// A host takes back prompts that wait, and is told which those are.
     fn withdraws_prompts(&self) -> bool {
         false
@@ -306,6 +389,11 @@ pub trait HostPersona: fmt::Debug + Sync {
 
     /// What goes on with a reply is its end, and the answer is both.
     fn joins_replies(&self) -> bool {
+        false
+    }
+
+    /// A question about a server's tool says whose it is.
+    fn names_servers(&self) -> bool {
         false
     }
 
@@ -337,6 +425,18 @@ pub trait HostPersona: fmt::Debug + Sync {
     /// What a host reads as a call's result, where that is not what the model reads.
     fn result_shown(&self, given: &Given) -> Option<String> {
         let _ = given;
+        None
+    }
+
+    /// In which form a host reads the result of a call that went well and has this typed form.
+    fn result_form(&self, detail: &Value) -> ResultForm {
+        let _ = detail;
+        ResultForm::default()
+    }
+
+    /// What a turn has used, in the members that the host's types want.
+    fn usage_told(&self, tokens: Tokens) -> Option<Value> {
+        let _ = tokens;
         None
     }
 
@@ -414,40 +514,15 @@ pub trait HostPersona: fmt::Debug + Sync {
         false
     }
 
+    /// The API's own word for a failure is told, where the reply and the outcome stand for one.
+    fn tells_error_types(&self) -> bool {
+        false
+    }
+
     /// A reply that failed is told as a reply.
     fn tells_failures(&self) -> bool {
         false
     }
-}
-
-/// A command or a subagent that runs, or has run, in the background.
-#[derive(Clone, Copy, Debug)]
-pub enum Task<'a> {
-    /// A command.
-    Command(&'a Job),
-    /// A subagent.
-    Subagent(&'a SubagentTask<'a>),
-}
-
-/// A subagent at work for a session.
-#[derive(Clone, Copy, Debug)]
-pub struct SubagentTask<'a> {
-    /// Its id.
-    pub id: &'a str,
-    /// The call that began it.
-    pub call: &'a str,
-    /// Its kind.
-    pub kind: &'a str,
-    /// Its task in a few words.
-    pub about: &'a str,
-    /// Its task.
-    pub prompt: &'a str,
-    /// Nobody waits for it.
-    pub background: bool,
-    /// Where its last words are found.
-    pub output: &'a std::path::Path,
-    /// How it ended, if it has.
-    pub ended: Option<SubagentEnd<'a>>,
 }
 
 /// How a reply without calls may end that is no answer yet.
@@ -459,6 +534,42 @@ pub enum Unfinished {
     Empty,
     /// It broke off in the middle of its text.
     Broken,
+    /// The model, or a filter, refused.
+    Refused,
+}
+
+/// The form of a result that a host reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultForm {
+    /// It is a list of blocks, also where it is one text.
+    pub is_blocks: bool,
+    /// It says that it is no error.
+    pub says_success: bool,
+}
+
+/// What becomes of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptState {
+    /// It waits for its turn.
+    Queued,
+    /// Its turn begins.
+    Started,
+    /// Its turn is over.
+    Completed,
+    /// Its turn was stopped, or it was taken back.
+    Cancelled,
+}
+
+impl PromptState {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Started => "started",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// A call that was refused without a question.
@@ -470,35 +581,10 @@ pub struct Refused<'a> {
     pub agent: Option<&'a str>,
     /// What the model reads.
     pub text: &'a str,
+    /// What has decided: `mode`, `hook`; `None` where nobody could be asked.
+    pub kind: Option<&'a str>,
     /// Why a hook wanted somebody to be asked.
-    pub hook: Option<&'a str>,
-}
-
-/// How a subagent ended.
-#[derive(Clone, Copy, Debug)]
-pub struct SubagentEnd<'a> {
-    /// `completed`, `failed`, `stopped`.
-    pub status: &'static str,
-    /// What it said last.
-    pub text: &'a str,
-    /// Tokens of its last request.
-    pub tokens: u64,
-    /// Calls of tools that it made.
-    pub calls: u64,
-    /// How long it worked, in milliseconds.
-    pub took: u64,
-}
-
-/// Who is told of what runs in the background.
-pub trait TaskHost: Sync {
-    /// One has begun.
-    fn started(&self, task: Task<'_>) -> Told;
-
-    /// One has ended: what is told, in order.
-    fn ended(&self, task: Task<'_>) -> Vec<Told>;
-
-    /// These run now.
-    fn running(&self, tasks: &[Task<'_>]) -> Told;
+    pub why: Option<&'a str>,
 }
 
 /// What a failed model call says, without the status that many servers repeat.

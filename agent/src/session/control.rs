@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::host::prompts::{fields, plain};
+use crate::conversation::Conversation;
+use crate::host::prompts::{HostPrompt, fields, plain};
 use crate::model::Api;
+use crate::model::message::Role;
 use crate::model::usage::ModelUsage;
-use crate::persona::host::ContextParts;
+use crate::persona::host::{ContextParts, PromptState};
 use crate::settings::subagent;
 use crate::turn::context::Context;
 use agentglot_adapters::raw::conduct::Greeting;
@@ -30,19 +32,24 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
         }
         (_, "cancel_async_message") => cancel_prompt(context, &id, text("message_uuid").as_deref()),
         (ControlKind::SetModel, _) => {
-            let mut wishes = context.model.options.borrow_mut();
-            let named = text("model").and_then(|model| context.model.names.named(&model));
-            match named {
-                Some(model) => wishes.model = model,
-                None if context.host.persona.takes_models_back() => wishes.model = wishes.first_model.clone(),
-                None => {}
+            {
+                let mut wishes = context.model.options.borrow_mut();
+                let named = text("model").and_then(|model| context.model.names.named(&model));
+                match named {
+                    Some(model) => wishes.model = model,
+                    None if context.host.persona.takes_models_back() => wishes.model = wishes.first_model.clone(),
+                    None => {}
+                }
             }
+            tell_model(context);
             false
         }
         (_, "get_context_usage") => {
             context.host.events.respond(&id, &Ok(context_usage(context)));
             true
         }
+        (_, "continue_last_turn") => continue_turn(context, &id),
+        (_, "side_question") => crate::session::side_question::answer(context, &id, text("question").as_deref()),
         (_, "set_effort") => {
             set_effort(context, text("effort"));
             false
@@ -55,6 +62,35 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
     }
 }
 
+/// The host wants the last turn to go on whose prompt has no answer. Whether that was answered here.
+fn continue_turn(context: &Context, id: &str) -> bool {
+    let Some(answer) = context.host.persona.continued() else { return false };
+    let idle = !context.turns.busy.get() && !context.host.prompts.any_waits();
+    let open = |conversation: &Conversation| conversation.messages.last().is_some_and(|last| last.role == Role::User);
+    let accepted = idle && context.conversation.try_borrow().is_ok_and(|conversation| open(&conversation));
+    context.host.events.respond(id, &Ok(answer(accepted)));
+    if accepted {
+        context.host.prompts.put(HostPrompt {
+            continues: true,
+            ..HostPrompt::default()
+        });
+    }
+    true
+}
+
+/// A model was chosen: in the middle of a conversation the host reads that there.
+pub(crate) fn tell_model(context: &Context) {
+    let begun = context.turns.busy.get()
+        || context
+            .conversation
+            .try_borrow()
+            .is_ok_and(|conversation| !conversation.messages.is_empty());
+    let model = context.model.options.borrow().model.clone();
+    if begun && let Some(told) = context.host.persona.model_set(&model) {
+        context.host.events.told(&told);
+    }
+}
+
 /// What became of the prompts that wait when the turn is interrupted: they go on waiting, or are taken back with it. Whether that was told.
 fn tell_queue(context: &Context, id: &str, cancels: bool) -> bool {
     let queue = &context.host.prompts;
@@ -63,6 +99,7 @@ fn tell_queue(context: &Context, id: &str, cancels: bool) -> bool {
     }
     let ids = queue.ids();
     let answer = if cancels {
+        ids.iter().for_each(|id| context.host.prompt_is(id, PromptState::Cancelled));
         (0..queue.withdraw_all()).for_each(|_| context.host.events.answered());
         json!({"still_queued": [], "cancelled": ids})
     } else {
@@ -78,6 +115,7 @@ fn cancel_prompt(context: &Context, id: &str, prompt: Option<&str>) -> bool {
     let Some(prompt) = prompt.filter(|prompt| context.host.prompts.withdraw(prompt)) else {
         return false;
     };
+    context.host.prompt_is(prompt, PromptState::Cancelled);
     context.host.events.answered();
     context.host.events.respond(id, &Ok(json!({"cancelled": true, "message_uuid": prompt})));
     true
@@ -105,7 +143,7 @@ pub(crate) fn greeting(context: &Context) -> Greeting {
 }
 
 /// The variable that holds the API's key, if there is one.
-fn key_source(context: &Context) -> &'static str {
+pub(crate) fn key_source(context: &Context) -> &'static str {
     let names: &[&str] = match context.model.client.api() {
         Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
         Api::Openai => &["OPENAI_API_KEY"],
@@ -205,6 +243,9 @@ fn context_usage(context: &Context) -> Value {
         "totalTokens": total, "maxTokens": window, "rawMaxTokens": window,
         "percentage": (total as f64 / window as f64 * 100.0).round(),
         "model": model, "isAutoCompactEnabled": true, "memoryFiles": [], "mcpTools": [], "agents": [], "gridRows": [],
-        "messageBreakdown": {"userMessageTokens": messages}, "apiUsage": {"input_tokens": spent.tokens.input, "output_tokens": spent.tokens.output},
+        "messageBreakdown": {"userMessageTokens": messages}, "apiUsage": {
+            "input_tokens": spent.tokens.input, "output_tokens": spent.tokens.output,
+            "cache_creation_input_tokens": spent.tokens.cache_write, "cache_read_input_tokens": spent.tokens.cache_read,
+        },
     })
 }

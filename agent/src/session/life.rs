@@ -11,10 +11,11 @@ use crate::conversation::Conversation;
 use crate::host::event_writer::line_id;
 use crate::host::prompts::{self, HostPrompt};
 use crate::model::message::Part;
+use crate::persona::host::PromptState;
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
+use crate::turn::state::Before;
 use crate::turn::{self, outcome};
-use agentglot_adapters::raw::event::PromptSource;
 
 /// Lives until the host says nothing more.
 pub(crate) async fn live(context: Rc<Context>, chats: Rc<ChatRequests>) {
@@ -33,7 +34,13 @@ pub(crate) async fn live(context: Rc<Context>, chats: Rc<ChatRequests>) {
 
 /// Answers one prompt.
 async fn answer(context: &Rc<Context>, chats: &ChatRequests, asked: HostPrompt) {
+    let id = asked.id.clone();
+    context.host.prompt_is(&id, PromptState::Started);
     answered(context, chats, asked).await;
+    let failed = context.turns.failed.take();
+    context
+        .host
+        .prompt_is(&id, if failed { PromptState::Cancelled } else { PromptState::Completed });
     crate::commands::request::restore(context, chats);
     context.turns.busy.set(false);
 }
@@ -70,10 +77,10 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     }
     turn::deferred::give_up(&mut conversation, None);
     if context.host.launch.replay_user_messages {
-        context.host.events.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
+        context.host.events.echo(&asked.parts, asked.is_text, &asked.id);
     }
     let only_kept = asked.is_only_kept();
-    let mut parts = if asked.wanted.as_ref().is_some_and(|wanted| wanted.of_client) {
+    let mut parts = if asked.continues || asked.wanted.as_ref().is_some_and(|wanted| wanted.of_client) {
         // Nothing of it is the model's.
         Vec::new()
     } else if asked.parts.is_empty() {
@@ -151,6 +158,11 @@ async fn conversation(context: &Rc<Context>) -> Conversation {
     mcp.ready().await;
     mcp.refresh().await;
     turn::prepare::prepare(context, &mut conversation);
+    *context.turns.before.borrow_mut() = Before {
+        model: conversation.model.clone(),
+        system: conversation.system.clone(),
+        messages: conversation.messages.clone(),
+    };
     conversation
 }
 
@@ -198,6 +210,10 @@ fn unanswered(context: &Context, text: String, became: &Value) -> turn::Finished
 
 /// A turn is over: what was said is kept, and the host is told how it ended.
 async fn finish(context: &Rc<Context>, conversation: Conversation, finished: &turn::Finished, begun: Instant, fields: Vec<(String, Value)>) {
+    if let turn::End::Failed(error) = &finished.end {
+        let word = outcome::Synthetic::of(error).word();
+        turn::hooks::model_failed(context, word, &context.host.persona.failure(error)).await;
+    }
     crate::conversation::transcript::turn_ended(&context.host, &conversation, context.persona_session.keep()).await;
     *context.conversation.borrow_mut() = conversation;
     outcome::tell(context, finished, begun, fields);

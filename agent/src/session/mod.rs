@@ -3,3 +3,4 @@
 pub(crate) mod control;
 pub(crate) mod life;
 pub(crate) mod requests;
+pub(crate) mod side_question;

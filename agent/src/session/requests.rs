@@ -49,7 +49,14 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
         return true;
     }
     if let ("update_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
+        let sources = context.host.launch.setting_sources.as_deref();
+        let is_read = |name: &str| sources.is_none_or(|sources| sources.iter().any(|source| source == name));
         let source = match members.get("source").and_then(Value::as_str) {
+            Some(name @ ("userSettings" | "localSettings")) if !is_read(name.trim_end_matches("Settings")) => {
+                let why = format!("update_settings: the {name} source is disabled for this session (--setting-sources)");
+                context.host.events.respond(id, &Err(why));
+                return true;
+            }
             Some("userSettings") => Source::User,
             Some("localSettings") => Source::Local,
             _ => {
@@ -110,6 +117,19 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
         crate::conversation::transcript::rename(&context.host, &context.store.transcript, title.trim());
         return false;
     }
+    if subtype == "get_hooks_listing" {
+        context.host.events.respond(id, &Ok(context.hooks.runner.listed()));
+        return true;
+    }
+    if subtype == "register_repo_root" {
+        let folder = members.get("directory").and_then(Value::as_str);
+        let answer = register(context, folder).map_err(|why| format!("register_repo_root: {why}"));
+        if answer.is_ok() {
+            context.reload();
+        }
+        context.host.events.respond(id, &answer);
+        return true;
+    }
     if subtype == "list_permission_rules" {
         context.host.events.respond(id, &Ok(context.policy.borrow().listed()));
         return true;
@@ -132,6 +152,24 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
             true
         }
     }
+}
+
+/// A folder below the workspace that the host has put there: a repository, whose settings are read from now on.
+fn register(context: &Context, folder: Option<&str>) -> Result<Value, String> {
+    let unresolved = || "target path could not be resolved".to_owned();
+    let wall = &context.world.wall;
+    let place = folder.filter(|folder| !folder.is_empty()).ok_or_else(unresolved)?;
+    let path = wall.absolute(place.as_ref()).canonicalize().map_err(|_| unresolved())?;
+    if !path.is_dir() {
+        return Err(format!("{place} is no folder"));
+    }
+    if path == wall.root() {
+        return Err(format!("{place} is the session's working directory, which is already registered"));
+    }
+    if wall.target_outside(&path.display().to_string()).is_some() {
+        return Err(format!("{place} is not a subdirectory of the session's working directory"));
+    }
+    Ok(json!({ "directory": path }))
 }
 
 /// What a command in the background has written, for the host.
@@ -199,6 +237,7 @@ fn read_file(context: &Context, path: &str, most: u64, encoding: Option<&str>) -
         answer["truncated"] = true.into();
     }
     if encoding == Some("base64") {
+        answer["encoding"] = "base64".into();
         answer["contents"] = base64::engine::general_purpose::STANDARD.encode(&bytes).into();
     } else {
         let text = String::from_utf8_lossy(&bytes);
@@ -232,6 +271,10 @@ fn flag_settings(context: &Context, settings: &Value) -> Result<(), String> {
             .as_str()
             .and_then(|name| context.model.names.named(name))
             .unwrap_or_else(|| wishes.first_model.clone());
+    }
+    drop(policy);
+    if settings.get("model").is_some() {
+        crate::session::control::tell_model(context);
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }

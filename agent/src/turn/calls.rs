@@ -11,6 +11,7 @@ use crate::conversation::Conversation;
 use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
+use crate::persona::host::SubagentAtWork;
 use crate::telemetry::{self, Span};
 use crate::tools::text::beginning;
 use crate::tools::{Access, Cx, Given, Progress, Tool, World};
@@ -126,6 +127,7 @@ fn only_reads(conversation: &Conversation, call: &Call) -> bool {
 async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, place: Place) -> One {
     conversation.calls.set(conversation.calls.get() + 1);
     context.model.usage.borrow_mut().calls += 1;
+    progressed(context, conversation, call);
     let span = Span::begin("tool", false);
     span.set("gen_ai.operation.name", "execute_tool");
     span.set("gen_ai.tool.name", call.name.as_str());
@@ -194,6 +196,25 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
         context: ran.context,
         end: ran.end,
     }
+}
+
+/// Tells the host of a subagent's call.
+fn progressed(context: &Context, conversation: &Conversation, call: &Call) {
+    let (Some(subagent), Some(tasks)) = (&conversation.subagent, context.host.persona.tasks()) else {
+        return;
+    };
+    let took = subagent.begun.map_or(0, |begun| begun.elapsed().as_millis());
+    let told = tasks.progressed(&SubagentAtWork {
+        id: &subagent.id,
+        call: &subagent.call,
+        kind: &subagent.kind,
+        tool: &call.name,
+        input: &serde_json::from_str(&call.input).unwrap_or(Value::Null),
+        tokens: conversation.context_tokens,
+        calls: conversation.calls.get(),
+        took: u64::try_from(took).unwrap_or(u64::MAX),
+    });
+    context.host.events.told(&told);
 }
 
 /// What running a call means for the turn.
@@ -307,7 +328,11 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     let mut given = running(context, conversation, tool.as_ref(), call, &input, &granted).await;
     cut(&mut given.content);
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
-        let _ = context.policy.borrow_mut().set_mode("default");
+        let set = context.policy.borrow_mut().set_mode("default");
+        if set.is_ok() {
+            let mode = context.policy.borrow().mode_name();
+            context.host.events.told(&context.host.persona.mode_changed(mode));
+        }
     }
     let after = hooks::after(context, conversation, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;

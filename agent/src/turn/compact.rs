@@ -75,13 +75,7 @@ pub(crate) async fn now(context: &Rc<Context>, conversation: &mut Conversation, 
         .unwrap_or_default();
     let summary = gather.message().text();
     if summary.trim().is_empty() {
-        return Err(ModelError {
-            kind: ModelErrorKind::Malformed,
-            status: None,
-            message: "the model gave no summary".to_owned(),
-            retry_after: None,
-            request_id: None,
-        });
+        return Err(ModelError::new(ModelErrorKind::Malformed, "the model gave no summary"));
     }
     let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
     conversation.messages = vec![Rc::new(Message::user(summary.clone()))];
@@ -145,11 +139,5 @@ fn told(context: &Context, trigger: &str, before: u64, after: u64, boundary: Opt
 }
 
 fn stopped() -> ModelError {
-    ModelError {
-        kind: ModelErrorKind::Incomplete,
-        status: None,
-        message: "stopped".to_owned(),
-        retry_after: None,
-        request_id: None,
-    }
+    ModelError::new(ModelErrorKind::Incomplete, "stopped")
 }

@@ -281,8 +281,18 @@ pub(crate) fn turn_begins(context: &Context) {
     context.hooks.held_up.borrow_mut().remove("");
 }
 
+/// What becomes of a turn that is about to end.
+pub(crate) enum AtStop {
+    /// It ends.
+    Ends,
+    /// It ends because a hook wants that.
+    Held,
+    /// The model reads this, and goes on.
+    GoesOn(String),
+}
+
 /// The model wants to stop. Returns why it may not.
-pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversation, text: &str) -> Option<String> {
+pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversation, text: &str) -> AtStop {
     let who = conversation.subagent.as_ref().map(|subagent| subagent.id.clone()).unwrap_or_default();
     let before = context.hooks.held_up.borrow().get(&who).copied().unwrap_or_default();
     let active = before > 0;
@@ -300,7 +310,12 @@ pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversati
         ("session_crons", json!([])),
     ]);
     let outcome = run(context, conversation.subagent.as_ref(), event, fields, None).await;
-    let why = outcome.block.filter(|_| outcome.stop.is_none());
+    if outcome.stop.is_some() {
+        context.hooks.held_up.borrow_mut().remove(&who);
+        return AtStop::Held;
+    }
+    let added = outcome.context();
+    let why = outcome.block.as_deref().map(stop_feedback).or(added);
     let mut held_up = context.hooks.held_up.borrow_mut();
     match why {
         Some(_) if before >= most_held_up(context.persona.hooks.stop_cap_variable) => {
@@ -314,17 +329,23 @@ pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversati
                 text.push_str(&format!(" {variable} says how often they may (0: without limit)."));
             }
             inform(&context.host, "warning", &text, json!({}));
-            None
+            AtStop::Ends
         }
         Some(why) => {
             held_up.insert(who, before + 1);
-            Some(stop_feedback(&why))
+            AtStop::GoesOn(why)
         }
         None => {
             held_up.remove(&who);
-            None
+            AtStop::Ends
         }
     }
+}
+
+/// The model cannot be had, for this reason, and the turn ends. What hooks answer changes nothing.
+pub(crate) async fn model_failed(context: &Rc<Context>, error: &str, said: &str) {
+    let fields = vec![("error", json!(error)), ("last_assistant_message", json!(said))];
+    run(context, None, HookEvent::StopFailure, fields, None).await;
 }
 
 /// The conversation is about to be made shorter.

@@ -16,21 +16,23 @@ pub(crate) mod state;
 pub(crate) mod structured;
 pub(crate) mod subagent;
 pub(crate) mod tasks;
+mod unfinished;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::host::event_writer::line_id;
 use crate::host::reply::Teller;
 use crate::model::message::{Call, Message, Part};
 use crate::model::usage::Tokens;
-use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
+use crate::model::{Ask, Gather, ModelError, ModelErrorKind, is_broken};
 use crate::persona::host::Unfinished;
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
+use crate::turn::unfinished::{Thought, Tries, breaks_off, hides_words, is_lost};
 use agentglot_adapters::raw::event::{Event, Kind, PromptSource, RoundEnd, RoundStart, Stop, StopKind, Topic};
 use agentglot_adapters::raw::json::Str;
 
@@ -81,6 +83,8 @@ pub(crate) struct Finished {
     pub rounds: u64,
     /// The id of the line that says that it was stopped, if it was.
     pub note: String,
+    /// The model was done, and a hook wanted the turn to end.
+    pub held_at_stop: bool,
 }
 
 /// Runs rounds until the model stops.
@@ -123,13 +127,18 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 return Finished::of(End::Failed(error), rounds);
             }
             Err(Broken::Failed(error)) => return Finished::of(End::Failed(error), rounds),
+            Err(Broken::Lost(_)) if tries.lost < context.host.persona.asks_again() => {
+                tries.lost += 1;
+                rounds -= 1;
+                continue;
+            }
+            Err(Broken::Lost(error)) => return Finished::of(End::Failed(error), rounds),
             Err(Broken::Off(error, text)) => match context.host.persona.goes_on(Unfinished::Broken) {
                 Some((urging, most)) if tries.unfinished < most => {
                     tracing::warn!("{}: the model is asked to go on", error.message);
                     tries.unfinished += 1;
-                    rounds -= 1;
-                    before.push_str(&text);
-                    urge(context, conversation, urging.to_owned());
+                    before.push_str(&tries.go_on(context, &mut rounds, text));
+                    urge(context, conversation, urging.to_owned(), &[]);
                     continue;
                 }
                 _ => return Finished::of(End::Failed(error), rounds),
@@ -144,6 +153,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             Err(Broken::Empty(why, _)) => return Finished::of(End::Failed(ModelError::new(ModelErrorKind::Malformed, why)), rounds),
         };
         tries.empty = 0;
+        tries.lost = 0;
         let calls: Vec<_> = reply.message.calls().cloned().collect();
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
@@ -152,6 +162,26 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             let done = calls::run(context, conversation, calls, cut).await;
             if !done.results.is_empty() {
                 conversation.add_user(done.results);
+            }
+            if let Some((urging, most)) = context.host.persona.goes_on(Unfinished::Refused)
+                && tries.refused < most
+            {
+                tries.refused += 1;
+                tries.gone_on += 1;
+                let said = format!(
+                    "{} refused to go on with the reply above; it is asked once more, and knows that",
+                    conversation.model
+                );
+                context.host.events.told(&context.host.persona.inform(&said, json!({"level": "notice"})));
+                let about = [("refusal_retry", json!(true)), ("refused_message_id", json!(reply.id))];
+                urge(context, conversation, urging.to_owned(), &about);
+                continue;
+            }
+            if let Some((told, said)) = context.host.persona.refusal(&conversation.model) {
+                if main {
+                    context.host.events.told(&told);
+                }
+                return Finished::of(End::Refused(said), rounds);
             }
             // Some hosts are told nothing but this.
             let said = if text.is_empty() {
@@ -175,14 +205,8 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 && tries.unfinished < most
             {
                 tries.unfinished += 1;
-                // Replies that are one answer count as one; others count for no limit.
-                if context.host.persona.joins_replies() {
-                    rounds -= 1;
-                    before.push_str(&text);
-                } else {
-                    tries.gone_on += 1;
-                }
-                urge(context, conversation, urging.to_owned());
+                before.push_str(&tries.go_on(context, &mut rounds, text));
+                urge(context, conversation, urging.to_owned(), &[]);
                 continue;
             }
             if main && cut {
@@ -200,17 +224,24 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 .flatten();
             match missing {
                 Some(structured::Missing::Again(nudge)) => {
-                    urge(context, conversation, nudge);
+                    urge(context, conversation, nudge, &[]);
                     continue;
                 }
                 Some(structured::Missing::GivenUp(tries)) => return Finished::of(End::Unstructured(tries, None), rounds),
                 None => {}
             }
-            if let Some(why) = hooks::before_stop(context, conversation, &text).await {
-                urge(context, conversation, why);
-                continue;
-            }
-            return Finished::of(End::Done(before + &text, reply.stop), rounds);
+            let held = match hooks::before_stop(context, conversation, &text).await {
+                hooks::AtStop::GoesOn(why) => {
+                    urge(context, conversation, why, &[]);
+                    continue;
+                }
+                hooks::AtStop::Held => true,
+                hooks::AtStop::Ends => false,
+            };
+            return Finished {
+                held_at_stop: held,
+                ..Finished::of(End::Done(before + &text, reply.stop), rounds)
+            };
         }
         tries.unfinished = 0;
         before.clear();
@@ -262,32 +293,14 @@ impl Finished {
             end,
             rounds,
             note: line_id(),
+            held_at_stop: false,
         }
-    }
-}
-
-/// What was tried already.
-#[derive(Debug, Default)]
-struct Tries {
-    shortened: bool,
-    unstructured: u64,
-    misshapen: u64,
-    /// Replies in a row in which there was nothing.
-    empty: u64,
-    /// Replies in a row that did not end well.
-    unfinished: u64,
-    /// All rounds that go on with one: they count for no limit.
-    gone_on: u64,
-}
-
-impl Tries {
-    const fn shortened(&mut self) -> bool {
-        !std::mem::replace(&mut self.shortened, true)
     }
 }
 
 /// A reply that came to its end.
 struct Reply {
+    id: String,
     message: Message,
     stop: Option<(StopKind, String)>,
 }
@@ -297,6 +310,8 @@ enum Broken {
     Failed(ModelError),
     /// It broke off behind this text, which the conversation has.
     Off(ModelError, String),
+    /// It broke off, and the conversation has nothing of it.
+    Lost(ModelError),
     /// There is nothing in it. In words, and how often it is to be asked for again.
     Empty(&'static str, u64),
 }
@@ -316,13 +331,17 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
     let mut teller = Teller::new(
         context.host.events.clone(),
         subagent.clone(),
-        subagent.is_some() && context.host.persona.hides_subagents() && !wishes.forwards_text,
+        hides_words(context, conversation, wishes.forwards_text),
         context.host.persona.whole_calls(),
     );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
     let counts = context.host.persona.counts_rounds();
     if counts {
         context.host.events.say(Kind::RoundStart(&RoundStart::default()), subagent.as_ref(), None);
+    }
+    let tells = subagent.is_none().then_some(context.host.persona);
+    if let Some(told) = tells.filter(|_| context.host.launch.partial).and_then(|persona| persona.asking()) {
+        context.host.events.told(&told);
     }
     let ask = Ask {
         model: &conversation.model,
@@ -339,8 +358,24 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
     };
     let made = conversation.messages.iter().flat_map(|message| message.calls());
     context.model.calls.borrow_mut().know(made.map(|call| call.id.as_str()));
+    let mut thought = Thought::default();
+    let keeps_whole = context.host.persona.keeps_whole_blocks();
+    let mut broken = false;
     let mut tell = |event: &Event<'_>| {
+        if is_broken(event) {
+            broken = keeps_whole;
+            return;
+        }
+        // What ends there has not come to its end.
+        if broken && matches!(event.kind, Kind::BlockStop(_) | Kind::RoundStop(_) | Kind::RoundEnd(_)) {
+            return;
+        }
         gather.event(event);
+        if let (Kind::Delta(delta), Some(persona)) = (event.kind, tells)
+            && let Some(told) = thought.told(delta.piece, persona)
+        {
+            context.host.events.told(&told);
+        }
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
             && crate::host::display::retried(&context.host, notice)
@@ -402,16 +437,20 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         .id()
         .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
-    let mut message = gather.message();
+    let whole = keeps_whole && matches!(said, Some(Err(_)));
+    let mut message = if whole { gather.whole_message() } else { gather.message() };
     let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message));
-    if (said.is_none() || off) && gather.id().is_some() {
+    let lost = matches!(&said, Some(Err(error)) if is_lost(context, error, &gather)) && !off;
+    if (said.is_none() || off || lost || broken) && gather.id().is_some() {
+        let given_up = whole && (off || lost);
         // It did not come to a reason to stop.
         let stop = Stop {
             kind: StopKind::Other,
             word: Str::EMPTY,
         };
         let end = RoundEnd {
-            stop: Some(stop),
+            stop: (!given_up).then_some(stop),
+            abandoned_from: given_up.then(|| u32::try_from(gather.whole_blocks()).unwrap_or(u32::MAX)),
             ..RoundEnd::PLAIN
         };
         context.host.events.say(Kind::RoundEnd(&end), subagent.as_ref(), None);
@@ -436,6 +475,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             conversation.messages.push(Rc::new(message));
             Err(Broken::Off(error, text))
         }
+        Some(Err(error)) if lost => Err(Broken::Lost(error)),
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
             if message
@@ -452,17 +492,9 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             }
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             crate::conversation::transcript::reply(conversation, &message, &id, &model, word, &ids, Some(tokens));
-            Ok(Reply { message, stop })
+            Ok(Reply { id, message, stop })
         }
     }
-}
-
-/// Whether a reply whose connection broke is gone on with: there is text to go on with, and no call.
-fn breaks_off(context: &Context, error: &ModelError, message: &Message) -> bool {
-    error.kind == ModelErrorKind::Incomplete
-        && context.host.persona.goes_on(Unfinished::Broken).is_some()
-        && message.calls().next().is_none()
-        && !message.text().trim().is_empty()
 }
 
 /// The host may have named another model since the turn began.
@@ -473,11 +505,11 @@ fn turn_to_chosen_model(context: &Context, conversation: &mut Conversation) {
 }
 
 /// The model reads this in the user's place, so that it goes on.
-fn urge(context: &Context, conversation: &mut Conversation, text: String) {
+fn urge(context: &Context, conversation: &mut Conversation, text: String, about: &[(&str, Value)]) {
     let part = Part::Text(text);
     if conversation.subagent.is_none() && context.host.persona.tells_urging() {
         let said = std::slice::from_ref(&part);
-        context.host.events.prompt(said, PromptSource::Agent, None, &line_id());
+        context.host.events.prompt_with(said, PromptSource::Agent, None, &line_id(), about);
     }
     conversation.add_user([part]);
 }

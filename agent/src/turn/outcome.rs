@@ -11,8 +11,9 @@ use crate::model::{ModelError, ModelErrorKind};
 use crate::persona::host::{Ended, Reached, interrupted};
 use crate::turn::context::Context;
 use crate::turn::{End, Finished};
-use agentglot_adapters::raw::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
+use agentglot_adapters::raw::event::{Block, Count, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
 use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_models::catalog;
 
 /// Tells how a turn ended.
 pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, fields: Vec<(String, Value)>) {
@@ -20,8 +21,10 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     if let Some(told) = reached(&finished.end, &said.text).and_then(|limit| context.host.persona.reached(&limit)) {
         context.host.events.told(&told);
     }
-    if let End::Failed(error) = &finished.end {
-        synthetic(context, error, &said.text);
+    match &finished.end {
+        End::Failed(error) => synthetic(context, &Synthetic::of(error), &said.text),
+        End::Refused(_) if context.host.persona.refusal("").is_some() => synthetic(context, &Synthetic::REFUSAL, &said.text),
+        _ => {}
     }
     if let End::Interrupted(in_tools) = finished.end
         && !tell_cancelled(context)
@@ -50,6 +53,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         word: Str::trusted(word),
     });
     let failed = said.kind != OutcomeKind::Success;
+    context.turns.failed.set(failed);
     let outcome = Outcome {
         text: (!failed).then_some(Str::trusted(&text)),
         error: failed.then_some(Str::trusted(&text)),
@@ -76,11 +80,23 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         ..Outcome::new(said.kind)
     };
     let mut added = vec![("modelUsage".to_owned(), by_model(context))];
+    added.extend(context.host.persona.usage_told(tokens).map(|usage| ("usage".to_owned(), usage)));
     if let Some((name, reason)) = ended(finished).and_then(|ended| context.host.persona.ended(ended)) {
         added.push((name.to_owned(), reason.into()));
     }
     if let End::Deferred(call, input) = &finished.end {
         added.push(("deferred_tool_use".to_owned(), crate::turn::deferred::told(call, input)));
+    }
+    if let End::Failed(error) = &finished.end
+        && let Some(kind) = error.kind_word.as_deref()
+    {
+        added.extend(
+            context
+                .host
+                .persona
+                .tells_error_types()
+                .then(|| ("api_error_type".to_owned(), kind.into())),
+        );
     }
     added.extend(fields);
     context.host.events.outcome(&outcome, &added, &line_id());
@@ -92,7 +108,10 @@ fn ended(finished: &Finished) -> Option<Ended> {
         End::Deferred(..) => Some(Ended::Deferred),
         End::Unavailable(_) => Some(Ended::Unavailable),
         End::Held(_) => Some(Ended::Held),
-        End::Done(..) | End::Refused(_) if finished.rounds > 0 => Some(Ended::Done),
+        End::Refused(_) => Some(Ended::Refused),
+        End::Unstructured(..) => Some(Ended::Unstructured),
+        End::Done(..) if finished.held_at_stop => Some(Ended::HeldAtStop),
+        End::Done(..) if finished.rounds > 0 => Some(Ended::Done),
         _ => None,
     }
 }
@@ -174,20 +193,50 @@ impl Said {
     }
 }
 
-/// The message that stands for the reply that did not come.
-fn synthetic(context: &Context, error: &ModelError, text: &str) {
-    let word = match error.kind {
-        ModelErrorKind::Authentication => "authentication_failed",
-        ModelErrorKind::Billing => "billing_error",
-        ModelErrorKind::RateLimit => "rate_limit",
-        ModelErrorKind::TooLong => "invalid_request",
-        ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
-        ModelErrorKind::BadRequest if error.status == Some(404) && error.message.contains("model") => "model_not_found",
-        _ => "unknown",
+/// What a message that stands for a reply says of the reason.
+pub(crate) struct Synthetic<'a> {
+    word: &'static str,
+    status: Option<u16>,
+    /// The API's word.
+    kind: Option<&'a str>,
+}
+
+impl<'a> Synthetic<'a> {
+    /// In Claude's word.
+    pub(crate) const fn word(&self) -> &'static str {
+        self.word
+    }
+
+    const REFUSAL: Self = Self {
+        word: "invalid_request",
+        status: None,
+        kind: None,
     };
+
+    pub(crate) fn of(error: &'a ModelError) -> Self {
+        let word = match error.kind {
+            ModelErrorKind::Authentication => "authentication_failed",
+            ModelErrorKind::Billing => "billing_error",
+            ModelErrorKind::RateLimit => "rate_limit",
+            ModelErrorKind::TooLong => "invalid_request",
+            ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
+            ModelErrorKind::BadRequest if error.status == Some(404) && error.message.contains("model") => "model_not_found",
+            _ => "unknown",
+        };
+        Self {
+            word,
+            status: error.status,
+            kind: error.kind_word.as_deref(),
+        }
+    }
+}
+
+/// The message that stands for the reply that did not come.
+fn synthetic(context: &Context, about: &Synthetic<'_>, text: &str) {
+    let Synthetic { word, status, kind } = *about;
     // The session has its conversation back by now; without it nothing is kept.
     if let Ok(conversation) = context.conversation.try_borrow() {
-        crate::conversation::transcript::failure(&conversation, text, word, error.status);
+        crate::conversation::transcript::failure(&conversation, text, word, status);
     }
     let text = body(text);
     let blocks = [Block::Text {
@@ -199,11 +248,22 @@ fn synthetic(context: &Context, error: &ModelError, text: &str) {
         id: Some(Str::trusted(&id)),
         blocks: &blocks,
         error: Some(Str::trusted(word)),
+        stop: Some(Stop {
+            kind: StopKind::Sequence,
+            word: Str::trusted("stop_sequence"),
+        })
+        .filter(|_| context.host.persona.tells_error_types()),
         last: true,
         ..Reply::default()
     };
     if context.host.persona.tells_failures() {
-        context.host.events.say(Kind::Reply(&reply), None, Some(&line_id()));
+        let mut added = Vec::new();
+        if context.host.persona.tells_error_types() {
+            added.push(("is_api_error_message", json!(true)));
+            added.extend(status.map(|status| ("api_error_status", json!(status))));
+            added.extend(kind.map(|kind| ("api_error_type", json!(kind))));
+        }
+        context.host.events.reply_with(&reply, &line_id(), &added);
     }
 }
 
@@ -225,7 +285,7 @@ pub(crate) fn by_model(context: &Context) -> Value {
         let about = json!({
             "inputTokens": spent.tokens.input, "outputTokens": spent.tokens.output, "cacheReadInputTokens": spent.tokens.cache_read,
             "cacheCreationInputTokens": spent.tokens.cache_write, "webSearchRequests": 0, "costUSD": spent.cost,
-            "contextWindow": crate::model::window(model),
+            "contextWindow": crate::model::window(model), "maxOutputTokens": catalog().model(model).and_then(|known| known.output).unwrap_or(32_000),
         });
         (model.clone(), about)
     });

@@ -98,10 +98,19 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
     };
     match verdict {
         Verdict::Allow { reason } => given(input, Decision::of(&reason, true)),
-        Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
+        Verdict::Deny { message, reason } => {
+            let permission = denied(&message, false, Decision::of(&reason, false));
+            if context.policy.borrow().mode() == PermissionMode::DontAsk && reason.kind() == Some("mode") {
+                tell_refused(context, conversation, call, &permission, reason.kind(), None);
+            }
+            permission
+        }
         Verdict::Ask { suggestions, mut fields, .. } => {
             if let Some(subagent) = &conversation.subagent {
                 fields.push(("agent_id".to_owned(), json!(subagent.id)));
+            }
+            if let Some(whose) = context.mcp.get().provenance(&call.name).filter(|_| context.host.persona.names_servers()) {
+                fields.push(("mcp_server".to_owned(), json!({"name": whose.server, "source": whose.source})));
             }
             if context.host.persona.previews_changes() {
                 fields.extend(
@@ -177,7 +186,7 @@ async fn host(
                 (permission, _) => permission,
             };
             if is_of_nobody(&answer) {
-                tell_refused(context, conversation, call, &permission, why);
+                tell_refused(context, conversation, call, &permission, why.map(|_| "hook"), why);
             }
             permission
         }
@@ -192,7 +201,7 @@ fn is_of_nobody(answer: &Value) -> bool {
 }
 
 /// Tells the host that a call was refused about which nobody was asked.
-fn tell_refused(context: &Context, conversation: &Conversation, call: &Call, permission: &Permission, why: Option<&str>) {
+fn tell_refused(context: &Context, conversation: &Conversation, call: &Call, permission: &Permission, kind: Option<&str>, why: Option<&str>) {
     let Permission::Denied { given, .. } = permission else { return };
     let text = given.content.iter().find_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
@@ -202,7 +211,8 @@ fn tell_refused(context: &Context, conversation: &Conversation, call: &Call, per
         call,
         agent: conversation.subagent.as_ref().map(|subagent| subagent.id.as_str()),
         text: text.unwrap_or_default(),
-        hook: why,
+        kind,
+        why,
     };
     if let Some(told) = context.host.persona.refused(&refused) {
         context.host.events.told(&told);
@@ -277,7 +287,14 @@ fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, inp
                 let granted = targets.filter(|target| !target.is_linked() || shown.contains(target));
                 granted.map(|target| target.real).collect()
             };
-            let decision = Decision::accepts(if is_kept(updates) { "user_permanent" } else { "user_temporary" }, None);
+            let decision = Decision::accepts(
+                if text(&["decisionClassification"]) == Some("user_permanent") {
+                    "user_permanent"
+                } else {
+                    "user_temporary"
+                },
+                None,
+            );
             Permission::Given(input.clone(), decision, shown.map(open).unwrap_or_default())
         }
         "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(context, tool, access, &Unheard::Nobody, false),
@@ -289,13 +306,6 @@ fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, inp
 
 fn unheard(context: &Context, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Permission {
     denied(&context.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
-}
-
-/// Whether the host's permission goes into a file of settings.
-fn is_kept(updates: Option<&Value>) -> bool {
-    let updates = updates.and_then(Value::as_array).into_iter().flatten();
-    let mut places = updates.filter_map(|update| update.get("destination")?.as_str());
-    places.any(|place| matches!(place, "userSettings" | "projectSettings" | "localSettings"))
 }
 
 /// A call that was not allowed.

@@ -1,11 +1,23 @@
 //! The turn that runs: whether there is one, and what stops it.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversation;
-use crate::model::message::Call;
+use crate::model::message::{Call, Message};
+
+/// A conversation as it stood before a turn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    /// Who answers.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// What was said.
+    pub messages: Vec<Rc<Message>>,
+}
 
 /// The turn that runs, or the pause between two.
 #[derive(Debug, Default)]
@@ -18,6 +30,10 @@ pub(crate) struct TurnState {
     pub busy: Cell<bool>,
     /// A limit of the whole run has ended the turn: no other one follows.
     pub is_last: Cell<bool>,
+    /// The last turn's outcome was a failure.
+    pub failed: Cell<bool>,
+    /// What was said before the turn that runs.
+    pub before: RefCell<Before>,
     /// Turns that have begun.
     pub begun: Cell<u64>,
     /// Calls of tools that the main conversation has made for the prompt.

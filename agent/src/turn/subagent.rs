@@ -131,6 +131,7 @@ pub(crate) async fn run(context: &Rc<Context>, parent: &Conversation, call: &Cal
         id: format!("a{}", &uuid::Uuid::new_v4().simple().to_string()[..16]),
         kind: wanted.kind.clone(),
         task: wanted.task.clone(),
+        begun: Some(std::time::Instant::now()),
     };
     let background = (wanted.background || kind.background) && turn::background::begins_turns(context);
     let task = Rc::new(Task::new(context, subagent.clone(), wanted.prompt.clone(), background));

@@ -146,12 +146,10 @@ impl Tasks {
     pub(crate) fn begin(&self, context: &Context, task: &Rc<Task>) {
         if task.background {
             self.open.borrow_mut().push(Rc::clone(task));
+            crate::turn::background::tell_running(context);
         }
         if let Some(tasks) = context.host.persona.tasks() {
             context.host.events.told(&tasks.started(host::Task::Subagent(&task.told(None))));
-        }
-        if task.background {
-            crate::turn::background::tell_running(context);
         }
     }
 

@@ -137,6 +137,9 @@ fn servers_in_the_host_are_spoken_to_over_the_control_channel() {
                 .map(|message| (message["method"].clone(), message["id"].clone()))
                 .collect::<Vec<_>>()
         };
+        // Which call of the model's it is stands beside the arguments.
+        let first = heard.borrow().iter().find(|message| message["method"] == "tools/call").cloned();
+        assert!(first.unwrap()["params"]["_meta"]["claudecode/toolUseId"].is_string());
         assert_eq!(
             methods(),
             [

@@ -1,6 +1,8 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, is_result, member, quoted, refused_request, text};
+use crate::conduct::{
+    Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, is_result, member, quoted, refused_request, refused_with_code, text,
+};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::{Raw, Shape};
 use crate::launch::{Launch, Text};
@@ -40,6 +42,8 @@ impl Conduct for Claude {
             }
             ControlKind::SetMode => {
                 let mode = text(fields, "mode").unwrap_or_default();
+                // Another name for it.
+                let mode = if mode == "manual" { "default".to_owned() } else { mode };
                 return if MODES.contains(&mode.as_str()) {
                     done(format!("{{\"mode\":{}}}", quoted(&mode)))
                 } else {
@@ -57,6 +61,7 @@ impl Conduct for Claude {
             | "rename_session"
             | "end_session"
             | "mcp_message" => Answer::Done(None),
+            "background_tasks" if text(fields, "tool_use_id").is_some() => done("{\"backgrounded\":false}".to_owned()),
             "stop_task" | "background_tasks" | "update_settings" => done("{}".to_owned()),
             "mcp_status" => {
                 let servers = if facts.mcp_servers.is_empty() { "[]" } else { &facts.mcp_servers };
@@ -102,9 +107,10 @@ impl Conduct for Claude {
             }
             Some(json) if line.is("control_request") => match json.get("request").filter(|request| !request.is_null()) {
                 Some(request) => {
-                    let subtype = request.get("subtype").and_then(Raw::string);
-                    let subtype = subtype.map_or_else(|| "undefined".into(), |subtype| subtype.unescape().into_owned());
-                    return refused_request(json, &unsupported(&subtype)).map_or(Damage::Ignored, Damage::Answered);
+                    let subtype = request.get("subtype");
+                    let text = subtype.and_then(Raw::string).map(|subtype| subtype.unescape().into_owned());
+                    let subtype = text.unwrap_or_else(|| subtype.map_or("undefined", |subtype| subtype.as_str()).to_owned());
+                    return refused_with_code(json, &unsupported(&subtype), Some("unsupported_request")).map_or(Damage::Ignored, Damage::Answered);
                 }
                 None => "Error: Missing request on control_request".to_owned(),
             },
@@ -153,6 +159,11 @@ impl Conduct for Claude {
     /// The last result decides; a turn that was stopped by the host fails like any other that is last.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(ended.is_error)
+    }
+
+    /// What the program says of a model that was chosen stands in the conversation.
+    fn is_said(&self, line: Raw<'_>) -> bool {
+        line.get("type").and_then(Raw::string).is_some_and(|word| word.is("user"))
     }
 
     fn tells_no_session(&self) -> bool {

@@ -10,6 +10,7 @@ pub(super) static HOOKS: HookForm = HookForm {
         (HookEvent::PostToolBatch, "PostToolBatch"),
         (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
         (HookEvent::Stop, "Stop"),
+        (HookEvent::StopFailure, "StopFailure"),
         (HookEvent::SubagentStart, "SubagentStart"),
         (HookEvent::SubagentStop, "SubagentStop"),
         (HookEvent::PreCompact, "PreCompact"),

@@ -6,10 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::tasks::Tasks;
 use super::tools;
+use crate::clock::now_iso;
 use crate::ids::line_id;
+use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
-use crate::persona::host::{Compacted, Ended, HostPersona, Refused, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status};
+use crate::persona::host::{
+    Compacted, Ended, HostPersona, PromptState, Refused, ResultForm, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status,
+};
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
@@ -70,6 +74,10 @@ impl HostPersona for ClaudeHost {
         true
     }
 
+    fn tells_background(&self) -> bool {
+        true
+    }
+
     fn compacted(&self, compacted: &Compacted<'_>) -> Told {
         Told::Line(json!({
             "type": "system", "subtype": "compact_boundary", "session_id": compacted.session, "uuid": compacted.boundary,
@@ -100,8 +108,10 @@ impl HostPersona for ClaudeHost {
         if let Some(agent) = refused.agent {
             members["agent_id"] = agent.into();
         }
-        if let Some(why) = refused.hook {
-            members["decision_reason_type"] = "hook".into();
+        if let Some(kind) = refused.kind {
+            members["decision_reason_type"] = kind.into();
+        }
+        if let Some(why) = refused.why {
             members["decision_reason"] = why.into();
         }
         members["message"] = refused.text.into();
@@ -119,8 +129,86 @@ impl HostPersona for ClaudeHost {
                 3,
             ),
             Unfinished::Empty => ("Your last reply holds nothing that the user can see. Go on, and answer the user.", 1),
-            Unfinished::Broken => return None,
+            Unfinished::Broken => (
+                "The connection to you broke in the middle of your last reply. Go on from where it ends, without saying anything again; if nothing of it is here, answer from the beginning.",
+                3,
+            ),
+            Unfinished::Refused => (
+                "A safety filter stopped your last reply: that is no failure of a tool or of the API. What stood behind is lost, and its unfinished calls did not run. Do not say again what was stopped, in other words neither; go on with what else there is to do.",
+                1,
+            ),
         })
+    }
+
+    fn key_source(&self, variable: &'static str) -> &'static str {
+        if variable.is_empty() { "none" } else { variable }
+    }
+
+    fn names_servers(&self) -> bool {
+        true
+    }
+
+    fn asking(&self) -> Option<Told> {
+        Some(Told::System("status", json!({"status": "requesting"})))
+    }
+
+    fn thought(&self, so_far: u64, more: u64) -> Option<Told> {
+        let members = json!({"estimated_tokens": so_far, "estimated_tokens_delta": more});
+        Some(Told::System("thinking_tokens", members))
+    }
+
+    fn request_begun(&self, id: &str) -> Option<Told> {
+        Some(Told::System("control_request_progress", json!({"request_id": id, "status": "started"})))
+    }
+
+    fn model_set(&self, model: &str) -> Option<Told> {
+        let text = format!("<local-command-stdout>Set model to `{model}`</local-command-stdout>");
+        let members = json!({
+            "message": {"role": "user", "content": text}, "parent_tool_use_id": null, "isReplay": true, "timestamp": now_iso(),
+        });
+        Some(Told::Other("user", members))
+    }
+
+    fn of_command(&self, name: &str) -> Option<(&'static str, Value)> {
+        Some(("local_command", json!(name)))
+    }
+
+    fn prompt_is(&self, id: &str, state: PromptState) -> Option<Told> {
+        let members = json!({"command_uuid": id, "state": state.name()});
+        Some(Told::Other("command_lifecycle", members))
+    }
+
+    fn result_form(&self, detail: &Value) -> ResultForm {
+        ResultForm {
+            // Of servers, and of subagents.
+            is_blocks: detail.is_array() || detail.get("content").is_some_and(Value::is_array) || detail.get("isAsync").is_some(),
+            says_success: detail.get("stdout").is_some(),
+        }
+    }
+
+    fn usage_told(&self, tokens: Tokens) -> Option<Value> {
+        Some(json!({
+            "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_write, "cache_read_input_tokens": tokens.cache_read,
+            "output_tokens": tokens.output, "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",
+            "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": tokens.cache_write}, "inference_geo": "",
+            "iterations": [], "speed": "standard",
+        }))
+    }
+
+    fn asks_again(&self) -> u64 {
+        1
+    }
+
+    fn keeps_whole_blocks(&self) -> bool {
+        true
+    }
+
+    fn refusal(&self, model: &str) -> Option<(Told, String)> {
+        let members = json!({
+            "original_model": model, "request_id": null, "api_refusal_category": null, "api_refusal_explanation": null, "content": "",
+        });
+        let text = format!("API Error: {model} refused to answer. Say it in other words in a new session, or choose another model.");
+        Some((Told::System("model_refusal_no_fallback", members), text))
     }
 
     fn mode_changed(&self, mode: &str) -> Told {
@@ -164,8 +252,15 @@ impl HostPersona for ClaudeHost {
             Ended::Deferred => "tool_deferred",
             Ended::Unavailable => "tool_deferred_unavailable",
             Ended::Held => "hook_stopped",
+            Ended::HeldAtStop => "stop_hook_prevented",
+            Ended::Refused => "api_error",
+            Ended::Unstructured => "structured_output_retry_exhausted",
         };
         Some(("terminal_reason", reason))
+    }
+
+    fn tells_error_types(&self) -> bool {
+        true
     }
 
     fn tells_failures(&self) -> bool {

@@ -105,6 +105,7 @@ static MCP: Naming = Naming {
     read: "ReadMcpResourceTool",
     server: "server",
     detail: Some(DetailShape::Claude),
+    call_meta: Some("claudecode/toolUseId"),
 };
 
 fn unknown(name: &str) -> Given {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::clock::now_millis;
-use crate::persona::host::{Task, TaskHost, Told};
+use crate::persona::host::{SubagentAtWork, Task, TaskHost, Told};
 use crate::tools::jobs::{Job, State};
 use crate::tools::shell::Cause;
 
@@ -18,10 +18,28 @@ impl TaskHost for Tasks {
             }),
             Task::Subagent(task) => json!({
                 "task_id": task.id, "tool_use_id": task.call, "description": task.about, "subagent_type": task.kind,
-                "is_backgrounded": task.background, "task_type": "local_agent", "prompt": task.prompt,
+                "is_backgrounded": task.background, "spawn_depth": 1, "task_type": "local_agent", "prompt": task.prompt,
             }),
         };
         Told::System("task_started", members)
+    }
+
+    fn progressed(&self, subagent: &SubagentAtWork<'_>) -> Told {
+        let text = |name: &str| subagent.input.get(name).and_then(Value::as_str);
+        let about = ["description", "command", "file_path", "pattern", "url", "query"]
+            .iter()
+            .find_map(|name| text(name));
+        let about = match about {
+            Some(about) if subagent.input.get("command").is_some() => format!("Running {about}"),
+            Some(about) => format!("{}: {about}", subagent.tool),
+            None => subagent.tool.to_owned(),
+        };
+        let members = json!({
+            "task_id": subagent.id, "tool_use_id": subagent.call, "description": about, "subagent_type": subagent.kind,
+            "usage": {"total_tokens": subagent.tokens, "tool_uses": subagent.calls, "duration_ms": subagent.took},
+            "last_tool_name": subagent.tool,
+        });
+        Told::System("task_progress", members)
     }
 
     fn ended(&self, task: Task<'_>) -> Vec<Told> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::Status;
 use crate::model::ModelError;
-use crate::persona::host::{ContextParts, HostPersona, Unfinished, with_status};
+use crate::persona::host::{ContextParts, HostPersona, Told, Unfinished, with_status};
 use crate::persona::shared::jobs;
 use crate::tools::Given;
 use crate::tools::jobs::Job;
@@ -47,6 +47,18 @@ impl HostPersona for CodeHost {
         Some(text.to_owned()).filter(|text| !text.is_empty())
     }
 
+    fn introduced(&self) -> Option<Told> {
+        let event = json!({"type": "goal_state", "goal_state": {"v": 2, "goal": null, "activity": "idle"}});
+        Some(Told::Other("stream_event", json!({"parent_tool_use_id": null, "event": event})))
+    }
+
+    fn continued(&self) -> Option<fn(bool) -> Value> {
+        Some(|accepted| {
+            let interruption = if accepted { "interrupted_prompt" } else { "none" };
+            json!({"subtype": "continue_last_turn", "accepted": accepted, "interruption": interruption})
+        })
+    }
+
     fn trusts_servers(&self) -> bool {
         true
     }
@@ -61,7 +73,7 @@ impl HostPersona for CodeHost {
                 "Your reply broke off. Go on exactly where it ends, even within a word, without saying anything again.",
                 3,
             )),
-            Unfinished::Empty => None,
+            Unfinished::Empty | Unfinished::Refused => None,
         }
     }
 

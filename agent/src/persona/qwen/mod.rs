@@ -78,6 +78,7 @@ static MCP: Naming = Naming {
     read: "read_mcp_resource",
     server: "server_name",
     detail: None,
+    call_meta: None,
 };
 
 fn unknown(name: &str) -> Given {

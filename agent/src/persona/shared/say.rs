@@ -13,7 +13,8 @@ use agentglot_adapters::raw::event::DetailShape;
 
 /// A call that cannot be made.
 pub(in crate::persona) fn refused(text: &str) -> Given {
-    Given::error(format!("<tool_use_error>{text}</tool_use_error>")).with(DetailShape::Claude, format!("Error: {text}").into())
+    let words = text.strip_prefix("Error: ").unwrap_or(text);
+    Given::error(format!("<tool_use_error>{text}</tool_use_error>")).with(DetailShape::Claude, format!("Error: {words}").into())
 }
 
 /// A call that failed.
