@@ -376,3 +376,20 @@ fn a_turn_whose_prompt_has_no_answer_goes_on_when_the_host_wants_that() {
     let goals: Vec<_> = end.lines.iter().filter(|line| line["event"]["type"] == "goal_state").collect();
     assert_eq!(goals.len(), 1, "{end:#?}");
 }
+
+#[test]
+fn how_much_the_model_is_to_think_is_confirmed_by_the_handshake() {
+    let play = Play::script(Vec::new());
+    let mut host = play.host("qwen-code", QWEN);
+    host.say(&request("odd", r#"{"subtype":"initialize","effort":"boundless"}"#));
+    host.say(&request("high", r#"{"subtype":"initialize","effort":"high"}"#));
+    let odd = until(&mut host, "answer", |line| line["response"]["request_id"] == "odd");
+    let high = until(&mut host, "answer", |line| line["response"]["request_id"] == "high");
+    host.close();
+    host.end();
+    assert_eq!(odd["response"]["error"], "Invalid effort value. Supported: low, medium, high, xhigh, max");
+    assert_eq!(
+        high["response"]["response"]["effort_status"],
+        json!({"effort": "high", "applied": true, "override": null})
+    );
+}

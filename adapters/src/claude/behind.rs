@@ -9,6 +9,8 @@ use super::encode::Encoder;
 
 /// What stands before the tokens in an `assistant` line, behind its block.
 pub(super) const FOOT: &str = "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":";
+/// The same behind what the program itself says of a failed call.
+pub(super) const FAILED_FOOT: &str = "],\"stop_reason\":\"stop_sequence\",\"stop_sequence\":\"\",\"usage\":";
 
 /// So much is held.
 const MOST: usize = 1 << 20;

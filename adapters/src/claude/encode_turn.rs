@@ -6,7 +6,7 @@ use crate::event::{At, Block, Content, DetailShape, Event, Origin, Prompt, Promp
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
-use super::behind::{FOOT, Rest};
+use super::behind::{FAILED_FOOT, FOOT, Rest};
 use super::encode::{Encoder, LINE, Line, write_request};
 
 /// What an `assistant` line, or a retry, may call its error.
@@ -92,6 +92,7 @@ impl Encoder {
             out.lit(if replay { ",\"isReplay\":true" } else { ",\"isSynthetic\":true" });
         }
         self.writer.fields(out, event.fields, LINE);
+        self.added(out, event.fields, LINE);
         self.end(out);
     }
 
@@ -279,7 +280,8 @@ impl Encoder {
     pub(super) fn assistant_foot(&mut self, parent: Option<Str<'_>>, reply: &Reply<'_>, out: &mut Out) {
         let usage = self.rounds.of(parent).usage;
         let usage = usage.as_ref().or(reply.usage.as_ref());
-        out.lit(FOOT);
+        // What an agent of ours says of a failed call ends as the program's own words do.
+        out.lit(if self.style.agent && reply.error.is_some() { FAILED_FOOT } else { FOOT });
         if usage.is_some() || !self.awaits_tokens(parent, reply) {
             self.writer.usage_at(out, usage, UsagePlace::Message);
         }
@@ -302,6 +304,7 @@ impl Encoder {
         } else if self.style.source == Dialect::Claude {
             write_request(out, event.fields, ["requestId", "request_id"]);
         }
+        self.added(out, event.fields, LINE);
         self.end(out);
     }
 }

@@ -76,11 +76,20 @@ impl Conduct for Qwen {
         let done = |members: &str| Answer::Done(Some(format!("{{\"subtype\":{}{members}}}", quoted(&subtype))));
         match request.kind {
             ControlKind::Initialize => {
+                let effort = text(fields, "effort");
+                if effort.as_ref().is_some_and(|effort| !EFFORTS.contains(&effort.as_str())) {
+                    return Answer::Refused(format!("Invalid effort value. Supported: {}", EFFORTS.join(", ")), None);
+                }
+                let status = effort.map(|effort| {
+                    let effort = quoted(&effort);
+                    format!(",\"effort_status\":{{\"effort\":{effort},\"applied\":true,\"override\":null}}")
+                });
                 return done(&format!(
                     ",\"session_id\":{},\"capabilities\":{{\"can_handle_can_use_tool\":true,\"can_handle_hook_callback\":false,\
                      \"can_set_permission_mode\":true,\"can_set_model\":true,\"can_set_effort\":true,\"can_get_context_usage\":true,\
-                     \"can_get_available_models\":true,\"can_get_usage_info\":true,\"can_handle_mcp_message\":true}}",
-                    quoted(&facts.session)
+                     \"can_get_available_models\":true,\"can_get_usage_info\":true,\"can_handle_mcp_message\":true}}{}",
+                    quoted(&facts.session),
+                    status.unwrap_or_default()
                 ));
             }
             ControlKind::Interrupt => return done(""),

@@ -248,11 +248,6 @@ fn synthetic(context: &Context, about: &Synthetic<'_>, text: &str) {
         id: Some(Str::trusted(&id)),
         blocks: &blocks,
         error: Some(Str::trusted(word)),
-        stop: Some(Stop {
-            kind: StopKind::Sequence,
-            word: Str::trusted("stop_sequence"),
-        })
-        .filter(|_| context.host.persona.tells_error_types()),
         last: true,
         ..Reply::default()
     };
