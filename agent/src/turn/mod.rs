@@ -439,7 +439,8 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
     let whole = keeps_whole && matches!(said, Some(Err(_)));
     let mut message = if whole { gather.whole_message() } else { gather.message() };
-    let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message));
+    // A call that the host was told of is not gone on with.
+    let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message)) && (!whole || gather.calls().is_empty());
     let lost = matches!(&said, Some(Err(error)) if is_lost(context, error, &gather)) && !off;
     if (said.is_none() || off || lost || broken) && gather.id().is_some() {
         let given_up = whole && (off || lost);
