@@ -13,6 +13,7 @@ mod judge;
 pub mod place;
 pub mod rule;
 pub mod shell;
+mod sight;
 mod update;
 mod verdict;
 mod wildcard;

@@ -328,3 +328,30 @@ fn suggestions_allow_what_was_asked_about_and_no_more() {
     assert_eq!(word(&run(&asking, line)), "allow");
     assert_eq!(word(&run(&asking, "./build.sh")), "ask");
 }
+
+#[test]
+fn a_line_of_very_many_parts_is_asked_about_at_once() {
+    let room = room();
+    let mut launch = launch(Dialect::Claude, Some(PermissionMode::Bypass));
+    launch.disallowed_tools = ["Bash(mkdir:*)", "Read(./secret/**)", "Edit(**/locked)"].map(String::from).to_vec();
+    let policy = policy(&room, &launch);
+    for line in [
+        format!("sudo {}", "a ".repeat(30_000)),
+        format!("xargs {}", "ab;c ".repeat(12_000)),
+        format!("env {}", "'x y' ".repeat(10_000)),
+        format!("{}a", "eval ".repeat(12_000)),
+        format!("{}python3 {}", "cd a; ".repeat(20), "a/b ".repeat(15_000)),
+        format!("python3 -c '{}'", (0..8_000).map(|n| format!("a{n},")).collect::<String>()),
+        format!("echo {}{}", "$(a ".repeat(8_000), ")".repeat(8_000)),
+        "a;".repeat(32_000),
+    ] {
+        let began = std::time::Instant::now();
+        assert_eq!(word(&run(&policy, &line)), "ask", "{}", &line[..20]);
+        // Seconds on a machine that has other work; it was minutes and gigabytes.
+        assert!(began.elapsed().as_secs() < 20, "{} took {:?}", &line[..20], began.elapsed());
+    }
+    // What people write is none of that.
+    let honest = format!("sudo apt-get install -y {}", "package-name ".repeat(100));
+    assert_eq!(word(&run(&policy, &honest)), "allow");
+    assert_eq!(word(&run(&policy, &format!("python3 -c '{}'", "print(1, 2)\n".repeat(300)))), "allow");
+}
