@@ -126,6 +126,9 @@ const FOLDERS: &[(&str, &str)] = &[
     (".vscode", "an editor runs what it says"),
     (".idea", "an editor runs what it says"),
     (".husky", "git runs what it says"),
+    (".devcontainer", "an editor runs what it says"),
+    (".zed", "an editor runs what it says"),
+    (".direnv", "shells run what it says"),
 ];
 
 /// Files that shells, git or agents read when they start.
@@ -157,6 +160,16 @@ const FILES: &[&str] = &[
     ".envrc",
     ".vimrc",
     ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".curlrc",
+    ".wgetrc",
+    ".screenrc",
     ".tmux.conf",
     ".xinitrc",
     ".xprofile",
@@ -169,8 +182,13 @@ fn harmless(parts: &[&OsStr], open: &[&str]) -> bool {
 }
 
 fn same(part: &OsStr, name: &str) -> bool {
-    // File systems that fold case exist, so nobody may write `.GIT` either.
-    part.to_str().is_some_and(|part| part.eq_ignore_ascii_case(name))
+    // File systems exist that fold case (of more than ASCII) and pass over what is not seen, so nobody may write `.GIT` either.
+    let folded = |text: &str| -> String {
+        let seen = text.chars().filter(|c| !super::shell::is_unseen(*c));
+        seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    };
+    part.to_str()
+        .is_some_and(|part| part.eq_ignore_ascii_case(name) || !part.is_ascii() && folded(part) == folded(name))
 }
 
 fn sensitive(path: &Path, guarded: &Guarded) -> Option<&'static str> {
@@ -263,6 +281,11 @@ mod tests {
             "/conf/x",
             "~/.config/fish/config.fish",
             "a/../.vscode/tasks.json",
+            ".\u{17f}sh/config",
+            ".\u{df}h/config",
+            ".g\u{200c}it/hooks/pre-commit",
+            ".devcontainer/devcontainer.json",
+            ".yarnrc.yml",
         ] {
             assert!(of(path).is_some(), "{path}");
         }

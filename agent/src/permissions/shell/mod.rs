@@ -78,7 +78,7 @@ fn unreadable(line: &str) -> Option<String> {
     Some(format!("the command holds a character that is not seen: U+{:04X}", c as u32))
 }
 
-fn is_unseen(c: char) -> bool {
+pub(super) fn is_unseen(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         c if c.is_control() => true,

@@ -123,8 +123,13 @@ fn git<'a>(words: &[&'a str]) -> Option<Looks<'a>> {
         [first, rest @ ..] => (named(first)?, rest),
         [] => return None,
     };
-    // A format may ask for the check of a signature, which runs another program.
-    if rest.iter().any(|word| word.contains("%G") || word.contains("signature")) {
+    // A format may ask for the check of a signature, which runs another program: `%G?`, `%+G?`.
+    let checks = |word: &str| {
+        word.split('%')
+            .skip(1)
+            .any(|place| place.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+    };
+    if rest.iter().any(|word| checks(word) || word.contains("signature")) {
         return None;
     }
     Some(Looks {
