@@ -183,6 +183,12 @@ fn calls_that_are_wrong_are_answered_and_never_run() {
             Step::Call("call_b".into(), shell(dialect).into(), "[\"touch ran\"]".into()),
             Step::Call("call_c".into(), "no_such_tool".into(), "{\"command\": \"touch ran\"}".into()),
             Step::Call("call_d".into(), shell(dialect).into(), "{}".into()),
+            // Who shows the first of them would have shown something else than what runs.
+            Step::Call(
+                "call_e".into(),
+                shell(dialect).into(),
+                "{\"command\": \"true\", \"command\": \"touch ran\"}".into(),
+            ),
         ];
         // Tricode's reminders come between.
         let play = Play::script(vec![Answer::steps(wrong.to_vec()), done()]);
@@ -192,7 +198,7 @@ fn calls_that_are_wrong_are_answered_and_never_run() {
         assert!(!play.path("ran").exists(), "{dialect}");
         let asked = play.server.asked();
         assert_eq!(asked.len(), 2, "{dialect}");
-        for id in ["call_a", "call_b", "call_c", "call_d"] {
+        for id in ["call_a", "call_b", "call_c", "call_d", "call_e"] {
             assert_eq!(
                 asked[1].all().matches(id).count(),
                 2,

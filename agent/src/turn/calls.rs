@@ -268,15 +268,9 @@ fn cut(content: &mut [Part]) {
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
 async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call, ran: &mut Ran) -> Given {
     let tool = conversation.tool(&call.name);
-    let input = match serde_json::from_str::<Value>(&call.input) {
-        Ok(input) if input.is_object() => input,
-        Ok(_) => return Given::error(format!("InputValidationError: the arguments of {} are no JSON object", call.name)),
-        Err(error) => {
-            return Given::error(format!(
-                "InputValidationError: the arguments of {} are no JSON and were not run: {error}",
-                call.name
-            ));
-        }
+    let input = match super::arguments::read(&call.input) {
+        Ok(input) => input,
+        Err(why) => return Given::error(format!("InputValidationError: the arguments of {} {why}", call.name)),
     };
     if let Some(refused) = context
         .persona_session

@@ -1,5 +1,6 @@
 //! Turns: a prompt, rounds with the model and its tools until it stops, one outcome.
 
+mod arguments;
 pub(crate) mod background;
 pub(crate) mod calls;
 pub(crate) mod client_tools;
