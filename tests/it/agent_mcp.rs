@@ -156,6 +156,8 @@ fn a_program_is_listed_called_and_ended() {
             "{}",
             text(&broken)
         );
+        let deep = place.call(&mcp, "mcp__bad__deep", json!({})).await;
+        assert!(text(&deep).contains("not JSON-RPC"), "{}", text(&deep));
         let (given, told) = place.call_until(&mcp, "mcp__bad__progress", json!({}), CancellationToken::new()).await;
         assert_eq!((text(&given).as_str(), told.as_str()), ("done", "1/3 step\n2/3 step\n3/3 step\n"));
         let roots = text(&place.call(&mcp, "mcp__bad__roots", json!({})).await);
@@ -289,6 +291,8 @@ fn a_server_that_floods_fails_the_call_in_bounded_memory() {
         for (name, why) in [
             ("mcp__bad__flood", "a line of more than 16 MiB"),
             ("mcp__bad__chatter", "far more than it was asked for"),
+            ("mcp__bad__answers", "far more than it was asked for"),
+            ("mcp__bad__deaf", "it asks and does not take the answers"),
         ] {
             let began = memory();
             let flooded = place.call(&mcp, name, json!({})).await;
@@ -301,6 +305,18 @@ fn a_server_that_floods_fails_the_call_in_bounded_memory() {
             assert!(grown < 200 << 20, "{name}: {grown} bytes more");
             assert_eq!(text(&place.call(&mcp, "mcp__bad__echo", json!({"text":"on"})).await), "on");
         }
+        mcp.stop().await;
+    });
+}
+
+#[test]
+fn a_server_lists_no_more_than_can_be_held() {
+    within(60, async {
+        let place = Place::new();
+        let mcp = place.start(json!({ "bad": place.bad(&["--endless"]) }), place.options()).await;
+        assert!(mcp.tools().is_empty(), "{:?}", names(&mcp));
+        let said = format!("{:?}", mcp.status());
+        assert!(said.contains("more than 32 MiB"), "{said}");
         mcp.stop().await;
     });
 }

@@ -13,6 +13,7 @@ use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 
 use super::Options;
+use super::bounded::Bounded;
 use super::client::{self, Client};
 use super::config::{Reach, Server};
 use super::link::{self, Around, Link, Offer, Remote, Trouble, innermost};
@@ -107,12 +108,12 @@ pub(super) fn named(headers: &[(String, String)]) -> Result<HashMap<reqwest::hea
     headers.iter().map(header).collect()
 }
 
-async fn serve<T, E, A>(server: &Server, options: &Options, transport: T, child: Option<Arc<Child>>, fault: Fault) -> Result<Connected, Trouble>
+async fn serve<T>(server: &Server, options: &Options, transport: T, child: Option<Arc<Child>>, fault: Fault) -> Result<Connected, Trouble>
 where
-    T: rmcp::transport::IntoTransport<RoleClient, E, A>,
-    E: std::error::Error + Send + Sync + 'static,
+    T: rmcp::transport::Transport<RoleClient> + 'static,
 {
     let (client, heard) = Client::new(&server.name, address(&options.cwd), options.asks_user);
+    let transport = Bounded::new(transport, fault.clone());
     let service = client.serve(transport).await.map_err(|error| trouble(&error, &fault))?;
     let mut offer = Offer::default();
     if let Some(peer) = service.peer().peer_info() {

@@ -22,8 +22,10 @@ use super::stdio::{Fault, STEPS};
 use crate::control_requests::HostRequests;
 use agentglot_process::Child;
 
-/// How many pages of a list are read.
+/// How many pages of a list are read, and how many bytes and entries all of them may have: each tool is told to the model with every request.
 const PAGES: usize = 100;
+const MOST_LISTED: usize = 32 << 20;
+const MOST_ENTRIES: usize = 10_000;
 
 /// Why there is no answer. Each says what happened, without the server's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -224,18 +226,35 @@ where
     P: DeserializeOwned,
     F: Future<Output = Result<Value, Trouble>>,
 {
-    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    let (mut all, mut cursor, mut bytes) = (Vec::new(), None::<String>, 0);
     for _ in 0..PAGES {
         let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
         let page = ask(params).await?;
+        bytes += size(&page);
+        if bytes > MOST_LISTED {
+            return Err(Trouble::Nonsense(method, format!("it has more than {} MiB", MOST_LISTED >> 20)));
+        }
         let (more, next) = split(serde_json::from_value(page).map_err(|error| Trouble::Nonsense(method, error.to_string()))?);
         all.extend(more);
+        if all.len() > MOST_ENTRIES {
+            return Err(Trouble::Nonsense(method, format!("it lists more than {MOST_ENTRIES}")));
+        }
         cursor = next.filter(|next| !next.is_empty());
         if cursor.is_none() {
             break;
         }
     }
     Ok(all)
+}
+
+/// About how many bytes a value has as text.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + size(value) + 4).sum::<usize>() + 2,
+        _ => 4,
+    }
 }
 
 /// A request in rmcp's words.

@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+mod bounded;
 mod client;
 pub mod config;
 mod connect;
@@ -57,6 +58,9 @@ use crate::control_requests::HostRequests;
 use crate::tools::{Spec, Tool};
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_process::Watcher;
+
+/// No API takes longer names of tools, nor a request with one among its tools.
+const LONGEST_NAME: usize = 128;
 
 /// How long a server may take to come up, unless `MCP_TIMEOUT` says otherwise.
 pub const CONNECT: Duration = Duration::from_secs(30);
@@ -264,6 +268,14 @@ impl Mcp {
         let mut names = HashSet::new();
         for slot in self.inner.all() {
             for (tool, spec) in self.inner.specs(&slot) {
+                if spec.name.len() > LONGEST_NAME {
+                    tracing::warn!(
+                        server = slot.server.name,
+                        "an MCP tool has a name of {} characters: it does not count",
+                        spec.name.len()
+                    );
+                    continue;
+                }
                 if !names.insert(spec.name.clone()) {
                     tracing::warn!(
                         server = slot.server.name,

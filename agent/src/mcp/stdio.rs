@@ -174,16 +174,24 @@ pub(super) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     }
     match serde_json::from_slice(line) {
         Ok(message) => Some(message),
+        // What is nested too deeply for a value still has an id.
         Err(error) => unanswerable(&serde_json::from_slice(line).ok()?, &error.to_string()),
     }
 }
 
+/// What of a message says whose it is.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Shallow {
+    id: Option<Value>,
+    method: Option<serde::de::IgnoredAny>,
+}
+
 /// What an answer becomes that cannot be understood.
-pub(super) fn unanswerable(message: &Value, why: &str) -> Option<ServerJsonRpcMessage> {
-    if message.get("method").is_some() {
+pub(super) fn unanswerable(message: &Shallow, why: &str) -> Option<ServerJsonRpcMessage> {
+    if message.method.is_some() {
         return None;
     }
-    let id = match message.get("id")? {
+    let id = match message.id.as_ref()? {
         Value::Number(id) => NumberOrString::Number(id.as_i64()?),
         Value::String(id) => NumberOrString::String(id.as_str().into()),
         _ => return None,
@@ -231,6 +239,12 @@ mod tests {
             &br#"{"jsonrpc":"2.0","id":1,"error":"no"}"#[..],
             br#"{"jsonrpc":"2.0","id":"a","result":{},"error":{"code":1,"message":"x"}}"#,
             br#"{"id":7,"result":{}}"#,
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"content\":{}{}}}}}",
+                "[".repeat(100_000),
+                "]".repeat(100_000)
+            )
+            .as_bytes(),
         ] {
             assert!(
                 matches!(message(broken), Some(JsonRpcMessage::Error(_) | JsonRpcMessage::Response(_))),

@@ -1,7 +1,7 @@
 //! An MCP server for tests: JSON-RPC lines on stdin and stdout, and tools that behave as badly as servers do.
 //!
-//! `mcp_server [--silent] [--refuse] [--log FILE]`: `--silent` answers nothing, `--refuse` ends with a reason on stderr, `--log` keeps each line
-//! that came in.
+//! `mcp_server [--silent] [--refuse] [--endless] [--log FILE]`: `--silent` answers nothing, `--refuse` ends with a reason on stderr, `--endless` has
+//! tools without end, `--log` keeps each line that came in.
 
 use std::io::{BufRead, Write};
 
@@ -19,7 +19,10 @@ fn main() {
     let log = args.iter().position(|arg| arg == "--log").and_then(|at| args.get(at + 1));
     let mut log = log.map(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).expect("the log opens"));
     println!("A server that believes to speak to a person");
-    let mut server = Server::default();
+    let mut server = Server {
+        endless: has("--endless"),
+        ..Server::default()
+    };
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         if let Some(log) = &mut log {
@@ -37,6 +40,7 @@ fn main() {
 #[derive(Default)]
 struct Server {
     grown: bool,
+    endless: bool,
     /// The id of the call that waits for an answer of the client's.
     waiting: Option<Value>,
 }
@@ -99,6 +103,10 @@ impl Server {
     }
 
     fn tools(&self, id: &Value, params: &Value) {
+        if self.endless {
+            let tool = json!({ "name": "long", "description": "d".repeat(10 << 20), "inputSchema": { "type": "object" } });
+            return answer(id, &json!({ "tools": [tool], "nextCursor": "more" }));
+        }
         let names = [
             "echo",
             "image",
@@ -108,6 +116,9 @@ impl Server {
             "hang",
             "flood",
             "chatter",
+            "deaf",
+            "answers",
+            "deep",
             "grow",
             "ask",
             "roots",
@@ -165,6 +176,23 @@ impl Server {
             "chatter" => loop {
                 say(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "x" } }));
             },
+            "deaf" => {
+                for n in 0_u64.. {
+                    say(&json!({ "jsonrpc": "2.0", "id": n, "method": "ping" }));
+                    if n % 30 == 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                }
+            }
+            "answers" => {
+                for n in 1_000_000_u64.. {
+                    say(&json!({ "jsonrpc": "2.0", "id": n, "result": {} }));
+                }
+            }
+            "deep" => {
+                let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+                println!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":{open}{close}}}}}");
+            }
             "grow" => {
                 self.grown = true;
                 say(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
