@@ -44,6 +44,7 @@ pub fn load(files: Option<&MemoryFiles>, places: &Places, rules: &ReadRules) -> 
         home: places.home.clone(),
         left: ALL,
         problems: Vec::new(),
+        owners: None,
     };
     let mut found = Vec::new();
     if let Some(config) = places.config.as_ref().filter(|_| places.sources.contains(&Source::User)) {
@@ -51,13 +52,16 @@ pub fn load(files: Option<&MemoryFiles>, places: &Places, rules: &ReadRules) -> 
         found.extend(reader.first(config, &names[..1], Source::User, &allowed));
     }
     if places.sources.contains(&Source::Project) {
-        let folders = folders(&places.root, places.home.as_deref());
+        let owners = Owners::of(&places.root);
+        let folders = folders(&places.root, places.home.as_deref(), &owners);
+        reader.owners = Some(owners);
         let allowed: Vec<PathBuf> = folders.first().map(|top| vec![real(top)]).unwrap_or_default();
         for folder in &folders {
             // A folder's own words are said once, under whichever name it has them.
             found.extend(reader.first(folder, names, Source::Project, &allowed));
         }
     }
+    reader.owners = None;
     if let Some(local) = local.filter(|_| places.sources.contains(&Source::Local)) {
         let allowed = [real(&places.root)];
         found.extend(reader.first(&places.root, &[local], Source::Local, &allowed));
@@ -82,15 +86,35 @@ pub fn prompt(memories: &[Memory]) -> Option<String> {
     Some(text)
 }
 
+/// Whose files speak for a project: its own, ours, root's. In a folder such as `/tmp` anybody may lay a repository around those of others.
+#[derive(Clone, Copy, Debug)]
+struct Owners([u32; 3]);
+
+impl Owners {
+    fn of(root: &Path) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let ours = rustix::process::geteuid().as_raw();
+        // A folder that all may write to is nobody's.
+        let own = root.metadata().ok().filter(|about| about.mode() & 0o002 == 0).map(|about| about.uid());
+        Self([ours, 0, own.unwrap_or(ours)])
+    }
+
+    fn have(self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        path.symlink_metadata().is_ok_and(|about| self.0.contains(&about.uid()))
+    }
+}
+
 /// From the top of the repository down to the working folder; the working folder alone where there is no repository.
-fn folders(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+fn folders(root: &Path, home: Option<&Path>, owners: &Owners) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in root.ancestors() {
         if home == Some(folder) && folder != root {
             break;
         }
         folders.push(folder.to_owned());
-        if folder.join(".git").exists() {
+        let git = folder.join(".git");
+        if git.exists() && (folder == root || owners.have(&git)) {
             folders.reverse();
             return folders;
         }
@@ -107,6 +131,8 @@ struct Reader {
     home: Option<PathBuf>,
     /// Bytes that may still come.
     left: usize,
+    /// Whose files count; anybody's if this is `None`.
+    owners: Option<Owners>,
     problems: Vec<String>,
 }
 
@@ -121,6 +147,10 @@ impl Reader {
             }
             if !place.is_in(allowed) {
                 self.problems.push(format!("{} leads out of its folder and is skipped", path.display()));
+                continue;
+            }
+            if self.owners.is_some_and(|owners| !owners.have(&place.real)) {
+                self.problems.push(format!("{} belongs to another user and is skipped", path.display()));
                 continue;
             }
             let mut text = String::new();
@@ -266,6 +296,40 @@ mod tests {
         assert!(prompt(&memories).unwrap().contains("of sub") && prompt(&[]).is_none());
         assert_eq!(load(CLAUDE.memory, &places(Some(&[])), &ReadRules::default()).0, []);
         assert_eq!(load(CLAUDE.memory, &places(Some(&["user"])), &ReadRules::default()).0.len(), 1);
+    }
+
+    #[test]
+    fn nobody_else_speaks_for_a_project() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let room = tempfile::tempdir().unwrap();
+        let top = room.path().canonicalize().unwrap().join("tmp");
+        let root = top.join("mine");
+        for folder in [top.join(".git"), root.clone()] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(top.join("CLAUDE.md"), "from above").unwrap();
+        std::fs::write(root.join("CLAUDE.md"), "mine").unwrap();
+        let read = || {
+            let places = Places::of(&Launch::new(Dialect::Claude), CLAUDE.settings, &root, &|_| false, &|_| None);
+            let (memories, _) = load(CLAUDE.memory, &places, &ReadRules::default());
+            memories.iter().map(|memory| memory.text.trim().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(read(), ["from above", "mine"]);
+        // Only root can give files away.
+        if chown(top.join(".git"), Some(4321), None).is_err() {
+            return;
+        }
+        assert_eq!(read(), ["mine"]);
+        chown(top.join(".git"), Some(0), None).unwrap();
+        chown(top.join("CLAUDE.md"), Some(4321), None).unwrap();
+        assert_eq!(read(), ["mine"]);
+        // A clone that is another user's as a whole is that user's project.
+        for path in [top.join(".git"), root.clone(), root.join("CLAUDE.md")] {
+            chown(path, Some(4321), None).unwrap();
+        }
+        assert_eq!(read(), ["from above", "mine"]);
+        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(read(), Vec::<String>::new());
     }
 
     #[test]
