@@ -17,6 +17,8 @@ pub(super) struct Found {
     pub(super) home: Rc<Dir>,
     pub(super) path: PathBuf,
     pub(super) file: File,
+    /// It lies elsewhere than our sessions do: what stands beside it may be anybody's.
+    pub(super) elsewhere: bool,
 }
 
 impl Found {
@@ -32,6 +34,7 @@ impl Found {
             path: home.path().join(&name),
             home: Rc::clone(home),
             file,
+            elsewhere: false,
         })
     }
 }

@@ -232,6 +232,7 @@ impl Store {
                     home,
                     file,
                     fresh: Some(transcript::head(self.files.dialect.name(), id, writer)),
+                    elsewhere: false,
                 })),
                 Err(error) => Ok(Err(error)),
             };
@@ -275,6 +276,7 @@ impl Store {
                 path: found.path,
                 file: found.file,
                 fresh: None,
+                elsewhere: found.elsewhere,
             };
             Transcript::new(found.id, Some(place), writer, Rc::clone(&self.secrets))
         } else {
@@ -381,9 +383,13 @@ impl Store {
                 .filter(|id| place::is_uuid(id))
                 .map_or_else(transcript::uuid, str::to_owned)
         };
+        let real = |path: &Path| path.canonicalize().ok();
+        let root = self.root.as_deref().and_then(real);
+        let lies = path.parent().and_then(real);
         Some(Found {
             id,
             home: Rc::new(home),
+            elsewhere: !lies.zip(root).is_some_and(|(lies, root)| lies.starts_with(root)),
             path,
             file,
         })

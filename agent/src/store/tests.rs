@@ -408,6 +408,7 @@ fn a_disk_that_takes_nothing_is_told_of_once() {
         path: PathBuf::from("/dev/full"),
         file: full,
         fresh: None,
+        elsewhere: false,
     };
     let mut transcript = Transcript::new(ID.to_owned(), Some(place), Rc::new(home.writer()), Rc::default());
     turn(&mut transcript, 1);

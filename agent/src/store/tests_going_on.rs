@@ -339,3 +339,39 @@ fn the_shelf_lists_reads_and_deletes_ours_alone() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
     assert_eq!(shelf.list(None).unwrap(), others);
 }
+
+#[test]
+fn what_lies_beside_a_transcript_from_elsewhere_puts_no_file_back() {
+    let home = Home::new();
+    let (mut transcript, _) = home.begin(&Ask::default()).unwrap();
+    turn(&mut transcript, 1);
+    let victim = home.temp.path().join("victim");
+    std::fs::write(&victim, "evil").unwrap();
+    let mut points = transcript.checkpoints();
+    points.mark("m");
+    points.before_change(&victim);
+    std::fs::write(&victim, "good").unwrap();
+    let (id, path) = (transcript.id().to_owned(), transcript.path().unwrap().to_owned());
+    drop((transcript, points));
+    // The same files, as somebody may have sent them.
+    let sent = home.temp.path().join("sent");
+    std::fs::rename(path.parent().unwrap(), &sent).unwrap();
+    let ask = Ask {
+        which: Resume::Session(sent.join(format!("{id}.jsonl")).display().to_string()),
+        ..Ask::default()
+    };
+    let (transcript, history) = home.begin(&ask).unwrap();
+    assert!(history.is_some());
+    assert!(transcript.checkpoints().rewind("m", false).error.is_some());
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "good");
+    drop(transcript);
+    // In their own place they count.
+    std::fs::rename(&sent, path.parent().unwrap()).unwrap();
+    let ask = Ask {
+        which: Resume::Session(path.display().to_string()),
+        ..Ask::default()
+    };
+    let (transcript, _) = home.begin(&ask).unwrap();
+    assert_eq!(transcript.checkpoints().rewind("m", false).error, None);
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "evil");
+}

@@ -34,6 +34,8 @@ pub struct Transcript {
     file: Option<Arc<File>>,
     /// Removed when it is dropped and nothing was written.
     fresh: bool,
+    /// What lies beside it may be anybody's.
+    elsewhere: bool,
     /// Lines that the disk did not take.
     held: Vec<u8>,
     stopped: bool,
@@ -59,11 +61,14 @@ pub(super) struct Place {
     pub(super) file: File,
     /// It was made for this session, with this line to begin it.
     pub(super) fresh: Option<String>,
+    /// It lies elsewhere than our sessions do.
+    pub(super) elsewhere: bool,
 }
 
 impl Transcript {
     /// One that is not kept, or goes where it is told.
     pub(super) fn new(id: String, place: Option<Place>, writer: Rc<Writer>, secrets: Rc<Secrets>) -> Self {
+        let elsewhere = place.as_ref().is_some_and(|place| place.elsewhere);
         let (home, path, file, fresh) = match place {
             Some(place) => (Some(place.home), Some(place.path), Some(Arc::new(place.file)), place.fresh),
             None => (None, None, None, None),
@@ -75,6 +80,7 @@ impl Transcript {
             file,
             held: fresh.as_deref().unwrap_or_default().as_bytes().to_vec(),
             fresh: fresh.is_some(),
+            elsewhere,
             stopped: false,
             trouble: None,
             told: false,
@@ -363,6 +369,7 @@ impl Transcript {
             path: agents.path().join(&name),
             file,
             fresh: None,
+            elsewhere: self.elsewhere,
         })
     }
 
@@ -391,11 +398,13 @@ impl Transcript {
         uuid
     }
 
-    /// What files were before this session's tools changed them, kept beside the transcript and there again when it is resumed.
+    /// What files were before this session's tools changed them, kept beside the transcript and there again when it is resumed. Beside one
+    /// that came from elsewhere somebody may have laid others, which name any file: those do not count.
     pub fn checkpoints(&self) -> Checkpoints {
         let folder = self
             .home
             .as_ref()
+            .filter(|_| !self.elsewhere)
             .map(|home| home.sub(&self.id, true).and_then(|own| own.sub("checkpoints", true)));
         Checkpoints::open(folder.and_then(Result::ok))
     }
