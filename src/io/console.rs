@@ -165,8 +165,11 @@ pub(crate) fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         // Marks and overrides of direction, joiners and spaces without width, tags.
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
+        // Letters that are blank, and joiners; of the choosers of a form only those of emoji are seen for what they are.
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => true,
+        '\u{3164}' | '\u{ffa0}' | '\u{fe00}'..='\u{fe0d}' | '\u{1d173}'..='\u{1d17a}' => true,
         c => c.is_control(),
     }
 }
@@ -182,5 +185,9 @@ mod tests {
             visible("a\u{1b}[31mb\u{202e}c\u{9b}d\r\u{7}"),
             "a\\u{1b}[31mb\\u{202e}c\\u{9b}d\\u{d}\\u{7}"
         );
+        for blank in ['\u{34f}', '\u{3164}', '\u{206a}', '\u{fe01}', '\u{e0100}', '\u{e0041}'] {
+            assert_ne!(visible(&format!("a{blank}b")), format!("a{blank}b"));
+        }
+        assert_eq!(visible("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
     }
 }

@@ -10,14 +10,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentglot_adapters::Dialect;
+use agentglot_adapters::events::Json;
 use agentglot_adapters::raw::event::{ControlKind, Event, Kind, Piece};
+use agentglot_adapters::raw::json::Str;
 use agentglot_adapters::raw::live::{Heard, Listener};
-use agentglot_adapters::session::{Growing, Turn};
+use agentglot_adapters::raw::tools::kind_of;
+use agentglot_adapters::session::{Call, Growing, Turn};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::row::{Row, State, What};
 use super::words::{first_line, shown};
-use super::{Look, Page, Pick, TextPage, Walk, fitted};
+use super::{Look, Pick, TextPage, Walk, fitted};
 use crate::io::{HeldLog, clean, visible};
 use rows::Rows;
 use sheet::Sheet;
@@ -285,22 +287,24 @@ impl LivePage {
     /// Asks whether a call may run: shows what it would do.
     fn ask(&mut self, id: String, call: Option<&str>, name: &str, input: &str) {
         self.quiet();
-        let row = |what| Row { depth: 0, turn: 0, what };
         let turn = self.turns.going_on();
-        let found = turn.and_then(|turn| turn.calls().into_iter().find(|found| Some(&*found.id) == call));
+        let mut body = String::new();
+        Str::escape(name, &mut body);
+        let kind = kind_of(Dialect::CANONICAL, Str::trusted(&body));
+        let is_meant = |found: &&Call| Some(&*found.id) == call && (found.name == name || found.kind == kind);
+        let found = turn.and_then(|turn| turn.calls().into_iter().find(is_meant));
+        // What the question says is what runs: a hook may have changed what the model wanted.
+        let asked = found.cloned().zip(Json::new(input)).map(|(mut call, input): (Call, Json)| {
+            call.input = input;
+            call
+        });
         // A sheet takes everything.
-        let _ = match found {
+        let _ = match asked {
             Some(call) => {
                 self.rows.asked.push(call.id.clone());
-                let deed = &call.deed();
-                let state = State::Asked;
-                self.rows.page.row(&row(What::Call { call, deed, state, ms: None }))
+                self.rows.page.asked(&call)
             }
-            None => {
-                let message = Some(input);
-                let allowed = None;
-                self.rows.page.row(&row(What::Permission { name, allowed, message }))
-            }
+            None => self.rows.page.asked_of(name, input),
         };
         self.say("  Allow it? [y]es, [n]o, [a]lways: ");
         self.typed.clear();

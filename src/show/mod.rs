@@ -4,6 +4,8 @@
 //! A log is shown as it is read: of a turn that goes on what is settled is shown, and its texts are let go. What a log says is data: no
 //! page hands on what would move a terminal's cursor, or be markup in a browser.
 
+#[cfg(all(unix, feature = "agent"))]
+mod asked;
 mod compare;
 mod html;
 mod json;

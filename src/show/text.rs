@@ -43,9 +43,9 @@ impl<W> std::fmt::Debug for TextPage<W> {
 
 /// Lines that are longer are cut where they are an output's.
 const LONGEST: usize = 500;
-const QUIET: Style = Style::new().effects(Effects::DIMMED);
-const BAD: Style = AnsiColor::Red.on_default();
-const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const QUIET: Style = Style::new().effects(Effects::DIMMED);
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 const USER: Style = AnsiColor::Cyan.on_default().effects(Effects::BOLD);
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 
@@ -268,7 +268,11 @@ impl<W: Write> TextPage<W> {
                 None => line.into_owned(),
             },
         };
-        let line = format!("{}{}", self.paint(QUIET, "  │ "), self.paint(style, &line));
+        self.bar_at(depth, style, &line)
+    }
+
+    fn bar_at(&mut self, depth: usize, style: Style, text: &str) -> io::Result<()> {
+        let line = format!("{}{}", self.paint(QUIET, "  │ "), self.paint(style, text));
         self.line(depth, line.trim_end())
     }
 
@@ -293,6 +297,26 @@ impl<W: Write> TextPage<W> {
             self.line(depth, line.trim_end())?;
         }
         self.hidden(depth, hidden, "  ")
+    }
+
+    /// How wide lines may be.
+    pub(super) fn width(&self) -> usize {
+        self.room(0).unwrap_or(LONGEST)
+    }
+
+    /// A line with a call, as [`Page::row`] puts it.
+    pub(super) fn head(&mut self, text: &str) -> io::Result<()> {
+        if !self.tight {
+            self.gap()?;
+        }
+        self.tight = true;
+        let line = self.paint(BOLD, text);
+        self.line(0, &line)
+    }
+
+    /// A line below a call.
+    pub(super) fn bar(&mut self, style: Style, text: &str) -> io::Result<()> {
+        self.bar_at(0, style, text)
     }
 
     fn outcome(&mut self, ended: &Ended<'_>) -> io::Result<()> {

@@ -163,6 +163,19 @@ fn a_person_is_asked_on_the_terminal() {
 }
 
 #[test]
+fn a_person_sees_all_of_a_command_before_it_runs() {
+    for hidden in [" ".repeat(300), "\n\n\n".to_owned(), "\u{1b}[8m\r".to_owned()] {
+        let play = play(vec![Answer::calls(&[shell(&format!("true{hidden}; touch evil"))]), Answer::text("Done.")]);
+        let mut terminal = Terminal::run(play.command("cursor", &["-p", "go"]), 80);
+        terminal.shows("Allow it? [y]es, [n]o, [a]lways:");
+        assert!(terminal.screen().contains("; touch evil"), "{}", terminal.screen());
+        terminal.types("n\n");
+        terminal.ends();
+        assert!(!play.path("evil").exists());
+    }
+}
+
+#[test]
 fn a_person_who_pipes_the_prompt_in_is_asked_too() {
     let play = play(vec![edit(), Answer::text("Done.")]);
     let mut terminal = Terminal::run_piped(play.command("cursor", &["-p"]), 80, "go");
