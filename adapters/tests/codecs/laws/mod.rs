@@ -19,5 +19,5 @@ mod sacred;
 mod sessions;
 mod stability;
 mod stories;
-mod told_once;
 mod tokens;
+mod told_once;
