@@ -198,8 +198,11 @@ fn check_says_what_is_wrong_and_where() {
         "{}",
         ran.text()
     );
-    let odd = feed(["check", "--dialect", "tricode"], b"{\"type\":\"final\",\"content\":5}\n");
-    let told = "-:1: does not fit the schema: /content: value is not of type \"string\" (1 in all) [error schema]";
+    let odd = feed(
+        ["check", "--dialect", "tricode"],
+        b"{\"type\":\"system\",\"message\":\"Session ID: abcd1234\"}\n{\"type\":\"final\",\"content\":5}\n",
+    );
+    let told = "-:2: does not fit the schema: /content: value is not of type \"string\" (1 in all) [error schema]";
     assert!(odd.text().contains(told), "{}", odd.text());
     assert_eq!(odd.code, 1);
     assert_eq!(feed(["check"], b"{\"x\":1}\n").code, 2);

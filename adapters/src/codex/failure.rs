@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::{Limit, Outcome, OutcomeKind, Place};
+use crate::event::{Limit, Outcome, OutcomeKind, Place, StopKind};
 use crate::json::Out;
 
 /// A filter stopped the reply.
@@ -10,7 +10,7 @@ const FILTERED: &str = "Incomplete response returned, reason: content_filter";
 /// It became too long.
 const CUT: &str = "Incomplete response returned, reason: max_output_tokens";
 /// So did the conversation.
-const FULL: &str = "Codex ran out of room in the model";
+const FULL: &str = "Codex ran out of room in the model's context window";
 
 /// What a turn failed of, as far as its words tell.
 pub(super) fn why(message: &str) -> OutcomeKind {
@@ -27,19 +27,25 @@ pub(super) fn why(message: &str) -> OutcomeKind {
     }
 }
 
-/// What it says of a turn that ended so, as the body of a JSON string: its own words where it has some for that, then the source's.
-pub(super) fn words<'o>(outcome: &Outcome<'o>, out: &Out) -> Cow<'o, str> {
+/// What it says of a turn that ended so, as the body of a JSON string that stands at `at`: its own words where it has some for that, then
+/// the source's.
+pub(super) fn words<'o>(outcome: &Outcome<'o>, at: &'static str, out: &Out) -> Cow<'o, str> {
     let own = match outcome.kind {
-        OutcomeKind::Refused => FILTERED,
-        OutcomeKind::Limit(Limit::Tokens) => CUT,
-        kind => kind.as_str(),
+        OutcomeKind::Refused => Some(FILTERED),
+        OutcomeKind::Limit(Limit::Tokens) if outcome.stop.is_some_and(|stop| stop.kind != StopKind::Length) => Some(FULL),
+        OutcomeKind::Limit(Limit::Tokens) => Some(CUT),
+        _ => None,
     };
-    let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
-    let Some(text) = text else { return Cow::Borrowed(own) };
-    let has_words = matches!(outcome.kind, OutcomeKind::Refused | OutcomeKind::Limit(Limit::Tokens));
-    if !has_words || why(text.as_escaped()) == outcome.kind {
-        return Cow::Borrowed(text.as_escaped());
+    let Some(text) = outcome.error.or(outcome.text).filter(|text| !text.is_empty()) else {
+        out.invented(at, "the source does not say what went wrong");
+        return Cow::Borrowed(own.unwrap_or(outcome.kind.as_str()));
+    };
+    match own.filter(|_| why(text.as_escaped()) != outcome.kind) {
+        None => Cow::Borrowed(text.as_escaped()),
+        Some(own) => {
+            out.used(text.as_escaped());
+            out.invented(at, "before what the source says stand the words by which Codex's are known");
+            Cow::Owned(format!("{own}: {}", text.as_escaped()))
+        }
     }
-    out.used(text.as_escaped());
-    Cow::Owned(format!("{own}: {}", text.as_escaped()))
 }

@@ -420,10 +420,7 @@ impl Encoder {
             self.release(out);
             self.spent(outcome);
             if outcome.is_error {
-                if outcome.error.or(outcome.text).is_none_or(Str::is_empty) {
-                    out.invented("/error/message", "the source does not say what went wrong");
-                }
-                fail(Str::trusted(&failure::words(outcome, out)), out);
+                fail(Str::trusted(&failure::words(outcome, "/error/message", out)), out);
             } else {
                 // An agent of ours gives such an answer by a call; in a log the model's own words are there.
                 match structured(outcome).filter(|_| self.style.agent) {

@@ -198,10 +198,15 @@ impl<'a> Members<'a> {
     /// A member that is a text as a rule. What a tool of another make gives is its JSON text.
     pub(super) fn said(&self, key: Key, cx: &Cx<'a>) -> Result<Str<'a>, Error> {
         let value = self.require(key)?;
-        Ok(text(value).unwrap_or_else(|| {
-            let said = cx.text(value.as_str());
-            cx.stands_for(said.as_escaped(), value.as_str());
-            said
+        let json = value.as_str();
+        Ok(text(value).unwrap_or_else(|| match memchr::memchr2(b'"', b'\\', json.as_bytes()) {
+            // Without a text in it, it is the body of one as it stands.
+            None if !json.bytes().any(|byte| byte < b' ') => Str::trusted(json),
+            _ => {
+                let said = cx.text(json);
+                cx.stands_for(said.as_escaped(), json);
+                said
+            }
         }))
     }
 

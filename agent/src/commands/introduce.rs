@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::host::event_writer::{body, line_id};
+use crate::model::key_variable;
 use crate::persona::host::SessionFacts;
 use crate::settings::Plugin;
 use crate::turn::context::Context;
@@ -65,7 +66,7 @@ pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
     let (cwd, model) = (body(&context.world.wall.root().display().to_string()), body(&conversation.model));
     let mode = context.policy.borrow().mode_name();
     let persona = context.host.persona;
-    let key_source = persona.key_source(crate::session::control::key_source(context));
+    let key_source = persona.key_source(key_variable(context.model.client.api()));
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),

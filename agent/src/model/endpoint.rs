@@ -224,6 +224,15 @@ impl Endpoint {
     }
 }
 
+/// The variable that holds the key of an API, if there is one.
+pub(crate) fn key_variable(api: Api) -> &'static str {
+    let names: &[&str] = match api {
+        Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+        Api::Openai => &["OPENAI_API_KEY"],
+    };
+    names.iter().find(|name| std::env::var_os(name).is_some()).copied().unwrap_or_default()
+}
+
 /// Whether a URL has no path.
 fn is_root(base: &str) -> bool {
     !base.split_once("://").map_or(base, |(_, rest)| rest).contains('/')

@@ -31,6 +31,7 @@ use crate::model::message::Message;
 use agentglot_adapters::raw::event::Event;
 pub use agentglot_models::{Api, Catalog, catalog, cost, window};
 pub use client::Client;
+pub(crate) use endpoint::key_variable;
 pub use endpoint::{Endpoint, Key, Patience};
 pub use gather::Gather;
 pub use spec::Spec;

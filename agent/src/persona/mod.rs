@@ -29,6 +29,7 @@ mod session;
 pub(crate) mod shared;
 #[cfg(test)]
 pub(crate) mod testing;
+mod told;
 pub mod tricode;
 
 use std::ffi::OsString;

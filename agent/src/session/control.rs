@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::host::prompts::{HostPrompt, fields, plain};
-use crate::model::Api;
+use crate::model::key_variable;
 use crate::model::message::Role;
 use crate::model::usage::ModelUsage;
 use crate::persona::host::{ContextParts, PromptState};
@@ -136,19 +136,10 @@ pub(crate) fn greeting(context: &Context) -> Greeting {
         commands: text(commands.collect()),
         agents: text(agents.collect()),
         models: text(models.collect()),
-        key_source: key_source(context).to_owned(),
+        key_source: key_variable(context.model.client.api()).to_owned(),
         output_style: context.settings.get().style().to_owned(),
         output_styles: context.settings.get().style_names(),
     }
-}
-
-/// The variable that holds the API's key, if there is one.
-pub(crate) fn key_source(context: &Context) -> &'static str {
-    let names: &[&str] = match context.model.client.api() {
-        Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
-        Api::Openai => &["OPENAI_API_KEY"],
-    };
-    names.iter().find(|name| std::env::var_os(name).is_some()).copied().unwrap_or_default()
 }
 
 /// Takes over what the handshake says.

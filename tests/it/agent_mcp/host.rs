@@ -117,7 +117,9 @@ async fn beside<T>(place: &Place, heard: &RefCell<Vec<Value>>, what: impl Future
 fn servers_in_the_host_are_spoken_to_over_the_control_channel() {
     within(60, async {
         let (place, heard) = (Place::new(), RefCell::default());
-        let mcp = place.start(json!({}), place.options()).await;
+        let mut options = place.options();
+        options.naming.call_meta = Some("claudecode/toolUseId");
+        let mcp = place.start(json!({}), options).await;
         mcp.initialize(&json!({"subtype":"initialize","sdkMcpServers":["calc"]}))
             .expect("a handshake");
         assert_eq!(mcp.status()[0].status, Status::Pending);

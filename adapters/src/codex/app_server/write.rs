@@ -443,7 +443,7 @@ impl Encoder {
                 ),
                 _ if !outcome.is_error => ("completed", None),
                 _ => {
-                    words = failure::words(outcome, out);
+                    words = failure::words(outcome, "/params/turn/error/message", out);
                     ("failed", Some(Str::trusted(&words)))
                 }
             };

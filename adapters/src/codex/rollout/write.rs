@@ -356,7 +356,7 @@ impl Encoder {
                     self.end(outcome.duration_ms, out);
                 }
                 _ if outcome.is_error => {
-                    let words = failure::words(outcome, out);
+                    let words = failure::words(outcome, "/payload/message", out);
                     self.fail(event, Str::trusted(&words), outcome.duration_ms, out);
                 }
                 _ => self.complete(event, None, outcome.duration_ms, out),

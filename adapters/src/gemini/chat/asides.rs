@@ -10,28 +10,29 @@ impl Encoder {
     /// What the program says of a model call that failed.
     pub(super) fn error(&mut self, event: &Event<'_>, reply: &Reply<'_>, error: Str<'_>, out: &mut Out) {
         self.flush(out);
-        self.failed = true;
         let id = self.kept.line_id(event.origin.id, "/id", out);
         let time = known_time(event.origin.time, out);
         self.head(&id, time, "error", out);
         out.lit("\"");
-        let mut any = false;
+        let mut told = String::new();
         for block in reply.blocks {
             if let Block::Text { text, .. } = block {
                 out.body(*text);
-                any = true;
+                told.push_str(text.as_escaped());
             }
         }
-        if !any {
+        if told.is_empty() {
             out.body(error);
+            told.push_str(error.as_escaped());
         }
         out.lit("\"}\n");
+        self.failed = Some(told);
     }
 
     /// How the turn ended, if it was not well. A log that ends before is one here, too.
     pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         self.flush(out);
-        let has_failed = std::mem::take(&mut self.failed);
+        let told = self.failed.take();
         if !outcome.is_error || event.origin.parent.is_some() || outcome.kind == OutcomeKind::Failed(Place::Protocol) {
             return;
         }
@@ -41,13 +42,15 @@ impl Encoder {
             Some(_) => outcome.error,
             None => outcome.error.or(outcome.text),
         };
-        match text.filter(|text| !text.is_empty()) {
-            Some(text) if has_failed => out.used(text.as_escaped()),
-            Some(text) => self.failure(event, text, out),
-            None if words.is_none() && !has_failed => self.failure(event, Str::trusted(outcome.kind.as_str()), out),
-            None => {}
+        match (text.filter(|text| !text.is_empty()), &told) {
+            (Some(text), Some(told)) if told.contains(text.as_escaped()) => out.used(text.as_escaped()),
+            // It went wrong once.
+            (_, Some(_)) => {}
+            (Some(text), None) => self.failure(event, text, out),
+            (None, None) if words.is_none() => self.failure(event, Str::trusted(outcome.kind.as_str()), out),
+            (None, None) => {}
         }
-        self.failed = false;
+        self.failed = None;
         if let Some(words) = words {
             self.aside(event, "info", Str::trusted(words), out);
         }
@@ -57,7 +60,7 @@ impl Encoder {
     /// What went wrong.
     pub(super) fn failure(&mut self, event: &Event<'_>, text: Str<'_>, out: &mut Out) {
         self.flush(out);
-        self.failed = true;
+        self.failed = Some(text.as_escaped().to_owned());
         self.aside(event, "error", text, out);
     }
 

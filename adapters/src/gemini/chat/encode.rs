@@ -20,8 +20,8 @@ pub struct Encoder {
     round: Round,
     /// What the user asked last, as parts.
     asked: Vec<u8>,
-    /// It was told what went wrong in this turn.
-    pub(super) failed: bool,
+    /// What was said to have gone wrong in this turn.
+    pub(super) failed: Option<String>,
 }
 
 /// All texts are the bodies of JSON strings, and lists have commas between their elements.
@@ -81,7 +81,7 @@ impl Encoder {
             session: None,
             round: Round::default(),
             asked: Vec::new(),
-            failed: false,
+            failed: None,
         }
     }
 
