@@ -299,26 +299,6 @@ impl<W: Write> TextPage<W> {
         self.hidden(depth, hidden, "  ")
     }
 
-    /// How wide lines may be.
-    pub(super) fn width(&self) -> usize {
-        self.room(0).unwrap_or(LONGEST)
-    }
-
-    /// A line with a call, as [`Page::row`] puts it.
-    pub(super) fn head(&mut self, text: &str) -> io::Result<()> {
-        if !self.tight {
-            self.gap()?;
-        }
-        self.tight = true;
-        let line = self.paint(BOLD, text);
-        self.line(0, &line)
-    }
-
-    /// A line below a call.
-    pub(super) fn bar(&mut self, style: Style, text: &str) -> io::Result<()> {
-        self.bar_at(0, style, text)
-    }
-
     fn outcome(&mut self, ended: &Ended<'_>) -> io::Result<()> {
         self.gap()?;
         let (word, why) = outcome(ended);
@@ -337,6 +317,30 @@ impl<W: Write> TextPage<W> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a question needs, which only an agent asks.
+#[cfg(all(unix, feature = "agent"))]
+impl<W: Write> TextPage<W> {
+    /// How wide lines may be.
+    pub(super) fn width(&self) -> usize {
+        self.room(0).unwrap_or(LONGEST)
+    }
+
+    /// A line with a call, as [`Page::row`] puts it.
+    pub(super) fn head(&mut self, text: &str) -> io::Result<()> {
+        if !self.tight {
+            self.gap()?;
+        }
+        self.tight = true;
+        let line = self.paint(BOLD, text);
+        self.line(0, &line)
+    }
+
+    /// A line below a call.
+    pub(super) fn bar(&mut self, style: Style, text: &str) -> io::Result<()> {
+        self.bar_at(0, style, text)
     }
 }
 
