@@ -169,7 +169,11 @@ fn a_person_sees_all_of_a_command_before_it_runs() {
         let mut terminal = Terminal::run(play.command("cursor", &["-p", "go"]), 80);
         terminal.shows("Allow it? [y]es, [n]o, [a]lways:");
         // Lines are broken at blanks.
-        assert!(["touch", "evil"].iter().all(|word| terminal.screen().contains(word)), "{}", terminal.screen());
+        assert!(
+            ["touch", "evil"].iter().all(|word| terminal.screen().contains(word)),
+            "{}",
+            terminal.screen()
+        );
         terminal.types("n\n");
         terminal.ends();
         assert!(!play.path("evil").exists());
