@@ -70,6 +70,7 @@ mod elsewhere;
 mod event;
 mod follow;
 mod frame;
+mod hidden;
 mod ids;
 mod json;
 mod launch;

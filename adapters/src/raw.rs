@@ -31,6 +31,8 @@ inside! {
     server,
     /// Bytes to lines, values and server-sent events.
     frame,
+    /// Characters that nobody sees for what they are.
+    hidden,
     /// Ids that are made up.
     ids,
     /// JSON that need not change moves as bytes.

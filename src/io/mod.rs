@@ -13,8 +13,8 @@ mod subagents;
 mod tables;
 mod target;
 
+pub(crate) use console::clean;
 pub use console::{Console, HeldLog, Log, visible};
-pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
 pub use joined::Joined;
 pub use range::{Range, Shared};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::row::{By, Row, What};
 use super::{Out, Page};
-use crate::io::is_hidden;
+use agentglot_adapters::raw::hidden::is_hidden;
 
 /// A page of JSON lines: one object for each row. Nothing is cut.
 pub struct JsonPage<'w> {

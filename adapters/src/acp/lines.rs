@@ -95,7 +95,10 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     for block in list {
         let whole = match block {
             Block::Text { .. } => None,
-            Block::Media(media) if has_place(media) => media.shown(),
+            Block::Media(media) => match placed(media) {
+                Some(placed) => Some(placed),
+                None => continue,
+            },
             _ => continue,
         };
         out.lit(if std::mem::replace(&mut first, false) { "" } else { "," });
@@ -109,9 +112,9 @@ pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut
     }
 }
 
-/// Whether there is a block for it.
-pub(super) fn has_place(media: &Media<'_>) -> bool {
-    media.picture().is_some() || media.shown().is_some_and(|shown| shown.is_sound())
+/// What there is a block for.
+pub(super) fn placed<'a>(media: &Media<'a>) -> Option<Picture<'a>> {
+    media.shown().filter(|shown| shown.is_seen() || shown.is_sound())
 }
 
 /// Writes an image or a sound, a document as a resource, and a link where only an address is known.

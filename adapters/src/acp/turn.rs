@@ -130,7 +130,7 @@ impl Encoder {
                 Block::Call(call) => self.call(call, out),
                 // They went over in pieces.
                 Block::Text { .. } | Block::Thinking(_) => out.carried(),
-                Block::Media(media) if lines::has_place(media) => self.shown(*media, out),
+                Block::Media(media) if lines::placed(media).is_some() => self.shown(*media, out),
                 _ => {}
             }
         }

@@ -19,7 +19,7 @@ pub(crate) struct Picture<'a> {
 impl<'a> Media<'a> {
     /// An image or a document.
     pub(crate) fn picture(&self) -> Option<Picture<'a>> {
-        self.shown().filter(|shown| shown.is_image || shown.is_document)
+        self.shown().filter(Picture::is_seen)
     }
 
     /// What is shown, or heard where its data say so. Beside a `source` the data may stand in the block itself, in a member of it, or in an address.
@@ -82,6 +82,11 @@ impl<'a> Block<'a> {
 }
 
 impl Picture<'_> {
+    /// Whether it is an image or a document.
+    pub(crate) const fn is_seen(&self) -> bool {
+        self.is_image || self.is_document
+    }
+
     /// Whether it is heard.
     pub(crate) fn is_sound(&self) -> bool {
         self.mime.is_some_and(|mime| mime.begins("audio/"))

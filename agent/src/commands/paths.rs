@@ -151,7 +151,6 @@ fn best(numbers: impl Iterator<Item = u32>, most: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     /// The same by looking at each.

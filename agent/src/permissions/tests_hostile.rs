@@ -17,7 +17,7 @@ const LANGUAGE: &[&str] = &[
     "select f in a; do ls; done", "case a in a) ls;; esac", "f() { touch x; }; f", "function f { ls; }", "ls() { touch x; }; ls",
     "cat <<E\n$(touch x)\nE", "cat <<'E'\nx\nE\ntouch x", "cat <<-E\n\tx\n\tE", "cat <<E <<F\nE\n$(touch x)\nF", "cat <<< x", "cat <<< $(touch x)",
     "ls & touch x", "ls &", "ls |& cat", "ls ; ; ls", "ls ;;", "ls;&", "# x\ntouch x", "ls # x\ntouch x", "ls #", "ls\rtouch x", "ls\r\ntouch x",
-    "ls\u{b}touch x", "ls\u{c}x", "ls\u{a0}x", "ls\u{2028}touch x", "ls\u{85}touch x", "ls \u{202e}x", "l\u{200b}s", "\u{feff}ls", "ls \u{1b}[2J",
+    "ls\u{b}touch x", "ls\u{c}x", "ls\u{a0}x", "ls\u{2028}touch x", "ls\u{85}touch x", "ls \u{202e}x", "l\u{200b}s", "ls\u{3164}x", "\u{feff}ls", "ls \u{1b}[2J",
     "ls\u{0}touch x", "ls 'a", "ls \"a", "ls \\", "ls )", "ls (", "ls }", "a=b ls", "PATH=. ls", "IFS=x ls", "LD_PRELOAD=./x ls", "x=1", "x+=1",
     "x[$(touch x)]=1", "x[0]=1 ls", "x=(1 2)", "BASH_ENV=f bash", "PAGER=./x git log", "GIT_PAGER=./x git log", "GIT_EXTERNAL_DIFF=./x git diff",
     "GIT_DIR=evil/.git git status", "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.fsmonitor GIT_CONFIG_VALUE_0=./x git status",

@@ -154,7 +154,7 @@ pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, me
     }
 }
 
-/// A folder below the workspace that the host has put there: a repository, whose settings are read from now on.
+/// A folder below the workspace, into which the host has put a repository.
 fn register(context: &Context, folder: Option<&str>) -> Result<Value, String> {
     let unresolved = || "target path could not be resolved".to_owned();
     let wall = &context.world.wall;

@@ -46,11 +46,10 @@ impl Encoder {
             (Some(text), Some(told)) if told.contains(text.as_escaped()) => out.used(text.as_escaped()),
             // It went wrong once.
             (_, Some(_)) => {}
-            (Some(text), None) => self.failure(event, text, out),
-            (None, None) if words.is_none() => self.failure(event, Str::trusted(outcome.kind.as_str()), out),
+            (Some(text), None) => self.aside(event, "error", text, out),
+            (None, None) if words.is_none() => self.aside(event, "error", Str::trusted(outcome.kind.as_str()), out),
             (None, None) => {}
         }
-        self.failed = None;
         if let Some(words) = words {
             self.aside(event, "info", Str::trusted(words), out);
         }

@@ -9,6 +9,8 @@ pub(super) mod reads;
 mod table;
 pub(super) mod tree;
 
+use agentglot_adapters::raw::hidden::is_hidden;
+
 /// So long may a command line be, in bytes.
 const LONGEST: usize = 64 << 10;
 
@@ -78,15 +80,10 @@ fn unreadable(line: &str) -> Option<String> {
     Some(format!("the command holds a character that is not seen: U+{:04X}", c as u32))
 }
 
+/// Whether a character is not seen, or is a blank that separates no words.
 pub(super) fn is_unseen(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        c if c.is_control() => true,
-        '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{1680}' | '\u{180e}' | '\u{3000}' | '\u{feff}' => true,
-        '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
-        _ => false,
-    }
+    let is_blank = matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
+    is_blank || is_hidden(c) || c == '\u{fe0e}'
 }
 
 #[cfg(test)]
