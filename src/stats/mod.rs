@@ -24,6 +24,7 @@ pub use tokens::Tokens;
 use work::{Seen, Work};
 
 use crate::io::{Input, Joined};
+use crate::show::money;
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +66,19 @@ pub struct Sum {
     pub tokens: Tokens,
     /// US dollars.
     pub cost: f64,
-    /// Tokens were used whose price is not known: so many times.
+    /// Tokens were used whose number or price is not known: so many times.
     pub unpriced: u64,
+}
+
+impl Sum {
+    /// What it cost, as far as that is known, in words; `?` stands for the rest.
+    pub(crate) fn cost(&self) -> String {
+        match (self.unpriced > 0, self.cost == 0.0) {
+            (true, true) => "?".to_owned(),
+            (true, false) => format!("{}?", money(self.cost)),
+            (false, _) => money(self.cost),
+        }
+    }
 }
 
 /// Counts.
@@ -220,6 +232,8 @@ impl Counter {
         let main = work.main.iter().map(|used| (used, whole.is_none(), cost.is_some()));
         // What was worked out of the replies of the turn says nothing of its subagents, whose files are others.
         let says_all = cost.is_some() && turn.outcome.as_ref().is_some_and(|outcome| !outcome.synthetic);
+        // The log says nothing of tokens.
+        let untold = cost.is_none() && !work.says_usage && turn.outcome.as_ref().is_none_or(|outcome| outcome.usage.is_none());
         let all = main.chain(work.subagents.iter().map(|used| (used, true, says_all)));
         for ((model, used), counts, known) in all {
             let model = model.as_deref().unwrap_or(usual);
@@ -231,7 +245,9 @@ impl Counter {
                     sum.ms += calls.ms;
                 });
             }
-            if counts {
+            if untold {
+                self.add(&place, model, None, |sum| sum.unpriced += used.rounds);
+            } else if counts {
                 self.tokens(&place, model, &used.tokens, used.replies, known);
             }
         }

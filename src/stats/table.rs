@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{By, Counter, Sum};
 use crate::io::visible;
-use crate::show::{duration, fitted, money, number, wrapped};
+use crate::show::{duration, fitted, number, wrapped};
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,18 +148,13 @@ fn table(counter: &Counter, width: usize) -> String {
             return vec![number(sum.calls), number(sum.failed), duration(sum.ms), duration(each)];
         }
         let tokens = &sum.tokens;
-        let mut cost = if sum.cost == 0.0 && sum.unpriced > 0 {
-            String::new()
-        } else {
-            money(sum.cost)
-        };
-        if sum.unpriced > 0 {
-            cost.push('?');
-        }
         let counts = [sum.sessions.len() as u64, sum.turns, sum.rounds, sum.calls, sum.failed];
         let tokens = [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output];
-        let mut cells: Vec<String> = counts.iter().chain(&tokens).skip(dropped).map(|n| number(*n)).collect();
-        cells.push(cost);
+        let is_known = sum.unpriced == 0 || !sum.tokens.is_empty();
+        let tokens = tokens.iter().map(|n| if is_known { number(*n) } else { "?".to_owned() });
+        let counts = counts.iter().skip(dropped).map(|n| number(*n));
+        let mut cells: Vec<String> = counts.chain(tokens).collect();
+        cells.push(sum.cost());
         cells
     };
     let mut rows: Vec<(String, Vec<String>)> = vec![(counter.by.word().to_owned(), head.iter().map(|word| (*word).to_owned()).collect())];

@@ -91,6 +91,15 @@ fn a_price_that_is_not_known_is_counted() {
     assert_eq!(json["total"]["unpriced"], counter.total.unpriced);
 }
 
+#[test]
+fn tokens_that_nobody_says_are_not_none() {
+    let counter = counted(By::Session, &[&golden("tricode/65cba1e-read.jsonl")]);
+    assert!(counter.total.unpriced > 0 && counter.total.unpriced == counter.total.rounds);
+    let table = written(&counter, Form::Table, None);
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[row.len() - 5..], ["?"; 5], "{table}");
+}
+
 /// A log that comes in pieces.
 struct Pieces<'l>(&'l [u8], usize);
 

@@ -157,14 +157,6 @@ fn counted(library: &Library, prices: Prices, utc: bool, told: &dyn Fn(usize, us
     page
 }
 
-fn cost(sum: &Sum) -> String {
-    match (sum.unpriced > 0, sum.cost == 0.0) {
-        (true, true) => "?".to_owned(),
-        (true, false) => format!("{}?", money(sum.cost)),
-        (false, _) => money(sum.cost),
-    }
-}
-
 fn totals(page: &mut String, total: &Sum) {
     page.push_str("<dl class=\"totals\">");
     let tokens = &total.tokens;
@@ -178,7 +170,7 @@ fn totals(page: &mut String, total: &Sum) {
         ("From the cache", number(tokens.cache_read)),
         ("To the cache", number(tokens.cache_write)),
         ("Tokens out", number(tokens.output)),
-        ("Cost", cost(total)),
+        ("Cost", total.cost()),
     ] {
         // A `String` takes everything.
         let _ = write!(page, "<div><dt>{name}</dt><dd>");
@@ -236,7 +228,7 @@ fn charts(page: &mut String, by: By, sums: &BTreeMap<String, Sum>) {
             more: vec!["sessions", "turns", "calls", "cost"],
             rest: all
                 .iter()
-                .map(|(_, sum)| vec![number(sum.sessions.len() as u64), number(sum.turns), number(sum.calls), cost(sum)])
+                .map(|(_, sum)| vec![number(sum.sessions.len() as u64), number(sum.turns), number(sum.calls), sum.cost()])
                 .collect(),
         }
         .put(page);

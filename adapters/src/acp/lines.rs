@@ -18,6 +18,11 @@ pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) -> bool 
         Some(Args::NotebookEdit(edit)) => (Some(edit.path), edit.path),
         Some(Args::List { path, .. }) => (Some(*path), *path),
         Some(Args::Shell(shell)) => (None, shell.command),
+        Some(Args::Grep(grep)) => (None, grep.pattern),
+        Some(Args::Glob { pattern, .. }) => (None, *pattern),
+        Some(Args::Fetch { url, .. }) => (None, *url),
+        Some(Args::WebSearch { query }) => (None, *query),
+        Some(Args::Subagent(subagent)) => (None, subagent.description.unwrap_or(call.name)),
         _ => (None, call.name),
     };
     out.lit(",\"title\":");

@@ -331,7 +331,8 @@ impl Thread {
 
     /// Whether a result waits for the round's end.
     pub(super) const fn holds_results(&self, desk: &Desk<'_, '_, '_>) -> bool {
-        desk.tokens_behind && desk.want.results_last && self.round.open && !self.results.is_full()
+        let goes_on = desk.want.whole_replies && desk.ids_name_rounds && !self.round.id.is_empty() && !desk.duties.live && !desk.duties.watch;
+        (desk.tokens_behind && desk.want.results_last || goes_on) && self.round.open && !self.results.is_full()
     }
 
     /// Ends the round, if one is open.

@@ -28,6 +28,8 @@ pub struct Want {
     pub whole_rounds: bool,
     /// The results of such a round come behind its end.
     pub results_last: bool,
+    /// A reply is one line: the results of its first calls come behind its last ones, too.
+    pub whole_replies: bool,
     /// Questions to the host are written, in their place.
     pub asks: bool,
     /// What is written of tools.
@@ -66,6 +68,7 @@ impl Want {
         at_once: false,
         whole_rounds: false,
         results_last: false,
+        whole_replies: false,
         asks: false,
         tools: Tools::Calls,
         models: true,
@@ -110,6 +113,14 @@ impl Want {
         Self {
             results_last: true,
             ..self.with_whole_rounds()
+        }
+    }
+
+    /// The same where a reply is one line, whatever came between its parts.
+    pub const fn with_whole_replies(self) -> Self {
+        Self {
+            whole_replies: true,
+            ..self.with_results_last()
         }
     }
 

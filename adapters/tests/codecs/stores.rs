@@ -454,3 +454,58 @@ fn the_ids_of_model_calls_go_over() {
     }
     assert!(tried > 0);
 }
+
+/// Whatever a log begins with, the file begins with what it is.
+#[test]
+fn a_rollout_begins_with_its_session() {
+    let log = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","uuid":"u0"}
+{"type":"user","message":{"role":"user","content":[{"type":"text","text":"What the program says."}]},"session_id":"s","uuid":"u1"}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"text","text":"x"}]},"session_id":"s","uuid":"u2"}
+"#;
+    let done = convert(&Options::new(format("claude"), format("codex:rollout")), log.as_bytes());
+    assert!(done.text().lines().next().unwrap().contains("session_meta"), "{}", done.text());
+    assert_eq!(done.text().matches("session_meta").count(), 1, "{}", done.text());
+}
+
+/// A reply ends behind what the program says in the user's place: it is the same message all the same.
+#[test]
+fn messages_of_an_export_have_ids_of_their_own() {
+    let claude = format("claude");
+    for log in goldens().iter().filter(|log| log.format == claude) {
+        let done = convert(&Options::new(claude, format("opencode:export")), &log.bytes);
+        for session in done.text().lines() {
+            let mut ids: Vec<&str> = session
+                .split("{\"info\":{\"role\":\"")
+                .filter_map(|message| message.split("\"id\":\"").nth(1)?.split('"').next())
+                .collect();
+            let all = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), all, "{}: {session}", log.name);
+        }
+    }
+}
+
+#[test]
+fn subagents_of_one_reply_have_threads_of_their_own() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m1","role":"assistant","model":"m","content":[{{"type":"tool_use","id":"{id}","name":"Agent","input":{{"description":"d","prompt":"p","subagent_type":"general-purpose"}}}}]}},"session_id":"s","uuid":"u{id}"}}"#
+        )
+    };
+    let result = |id: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"done"}}]}},"session_id":"s","uuid":"r{id}"}}"#
+        )
+    };
+    let init = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":["Agent"],"model":"m","uuid":"u0"}"#;
+    let log = [init, &call("a"), &call("b"), &result("b"), &result("a"), ""].join("\n");
+    let done = convert(&Options::new(format("claude"), format("codex")), log.as_bytes());
+    let mut threads: Vec<&str> = done
+        .text()
+        .lines()
+        .filter_map(|line| line.split("\"receiver_thread_ids\":[\"").nth(1)?.split('"').next())
+        .collect();
+    threads.dedup();
+    assert_eq!(threads.len(), 2, "{}", done.text());
+}

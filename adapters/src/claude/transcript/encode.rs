@@ -23,8 +23,8 @@ pub struct Encoder {
     from_stream: bool,
     /// The permission mode, as all texts here the body of a JSON string.
     mode: Fact,
-    /// The reply that goes on, by the source's id and ours.
-    round: Option<(Option<String>, String)>,
+    /// The id of the round that goes on.
+    round: Option<String>,
     /// The lines of calls that have no result yet.
     calls: Vec<(String, String)>,
     /// The tokens of a reply that had no block to stand with: the next block of its round has them.
@@ -185,7 +185,7 @@ impl Encoder {
         self.name_round(reply, out);
         self.head(None, out);
         out.lit(",\"message\":{\"id\":\"");
-        out.lit(self.round.as_ref().map_or("", |(_, id)| id));
+        out.lit(self.round.as_deref().unwrap_or_default());
         out.lit("\",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
         match (reply.error, reply.model) {
             (Some(_), _) => {
@@ -224,23 +224,18 @@ impl Encoder {
         self.tail(id, &event.origin, out);
     }
 
-    /// The id that the lines of this reply share.
+    /// The id that the lines of this round share: who counts tokens goes by it.
     fn name_round(&mut self, reply: &Reply<'_>, out: &Out) {
-        let said = reply.id.map(|id| kept(id, out));
-        if let Some((known, _)) = &self.round
-            && *known == said
-        {
+        if self.round.is_some() {
             return;
         }
-        let id = match &said {
-            Some(id) => id.clone(),
+        self.round = Some(match reply.id {
+            Some(id) => kept(id, out),
             None => {
                 out.invented("/message/id", "the lines of a reply share an id");
-                let fresh = self.kept.fresh_id();
-                format!("msg_{}", fresh.replace('-', ""))
+                format!("msg_{}", self.kept.fresh_id().replace('-', ""))
             }
-        };
-        self.round = Some((said, id));
+        });
     }
 
     /// Writes a line as it was: what the model says of it, and the rest as fields.

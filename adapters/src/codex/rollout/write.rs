@@ -73,8 +73,8 @@ impl Encoder {
         out.lit("\",\"payload\":{");
     }
 
-    /// Begins the file, if that has not been done yet, and the turn.
-    fn begin(&mut self, origin: &Origin<'_>, out: &mut Out) {
+    /// Begins the file, if that has not been done yet.
+    fn begin_file(&mut self, origin: &Origin<'_>, out: &mut Out) {
         out.used(origin.session.map_or("", Str::as_escaped));
         let id = self.kept.session("/payload/id", out).to_owned();
         if self.begun.as_deref() != Some(&id) {
@@ -93,6 +93,11 @@ impl Encoder {
             out.lit("\",\"source\":\"exec\"}}\n");
             out.invented("/payload/originator", "what the program calls itself");
         }
+    }
+
+    /// Begins the file, if that has not been done yet, and the turn.
+    fn begin(&mut self, origin: &Origin<'_>, out: &mut Out) {
+        self.begin_file(origin, out);
         if !self.turn.id.is_empty() {
             return;
         }
@@ -149,7 +154,10 @@ impl Encoder {
         match prompt.source {
             PromptSource::Parent => return,
             // The model is told, and nothing is shown: no turn begins with it.
-            PromptSource::Agent => return self.message(origin, prompt, "generic.context", out),
+            PromptSource::Agent => {
+                self.begin_file(origin, out);
+                return self.message(origin, prompt, "generic.context", out);
+            }
             PromptSource::Host | PromptSource::Echo => {}
         }
         self.begin(origin, out);

@@ -29,6 +29,8 @@ pub struct Encoder {
 struct Round {
     /// There is something to write.
     any: bool,
+    /// A result has come.
+    answered: bool,
     /// All of the reply was said.
     ended: bool,
     id: Option<String>,
@@ -182,7 +184,7 @@ impl Encoder {
                 },
                 time,
             });
-            self.round.ended = true;
+            self.round.answered = true;
             return;
         }
         // Its call is written already.
@@ -203,8 +205,10 @@ impl Encoder {
         if let Some(error) = reply.error {
             return self.error(event, reply, error, out);
         }
+        // The results of a reply's first calls may come before its last ones.
         let said = reply.id.map(|id| id.as_escaped().to_owned());
-        if self.round.any && (self.round.ended || said.is_some() && said != self.round.id) {
+        let is_other = if said.is_some() { said != self.round.id } else { self.round.answered };
+        if self.round.any && (self.round.ended || is_other) {
             self.flush(out);
         }
         if let Some(usage) = &reply.usage {

@@ -68,6 +68,8 @@ impl Message {
 
 /// The version of the program that sessions are written for.
 const VERSION: &str = "1.18.33";
+/// A reply goes on among so many messages.
+const NEAR: usize = 8;
 /// More letters of the first prompt are no title.
 const TITLE: usize = 60;
 const NO_TOKENS: &str = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
@@ -174,12 +176,13 @@ impl Encoder {
                         continue;
                     }
                     let id = part.get("messageID").and_then(Raw::string).unwrap_or_default();
-                    let message = self.reply(id.as_escaped(), time, out);
+                    let place = self.reply(id.as_escaped(), time, out);
+                    let message = &mut self.messages[place];
                     message.parts.push(part.as_str().as_bytes().to_vec());
                     let state = part.get("state").and_then(|state| state.get("status")).and_then(Raw::string);
                     if let (Some(call), Some("running")) = (call, state.map(Str::as_escaped)) {
                         let at = message.parts.len() - 1; // One was pushed.
-                        self.running.insert(call.to_owned(), (self.messages.len() - 1, at));
+                        self.running.insert(call.to_owned(), (place, at));
                         continue;
                     }
                     if kind.is("step_finish") {
@@ -194,7 +197,8 @@ impl Encoder {
                     } else {
                         self.run.next_id("msg")
                     };
-                    error.as_str().clone_into(&mut self.reply(&id, time, out).error);
+                    let place = self.reply(&id, time, out);
+                    error.as_str().clone_into(&mut self.messages[place].error);
                 }
                 _ => {}
             }
@@ -208,25 +212,26 @@ impl Encoder {
         !is_aborted && self.messages.last().is_some_and(|last| last.parts.len() > 1)
     }
 
-    /// The reply with this id, which may begin.
-    fn reply(&mut self, id: &str, time: i64, out: &mut Out) -> &mut Message {
-        let goes_on = self.open && self.messages.last().is_some_and(|last| last.id == id);
-        if !goes_on {
-            self.open = true;
-            if self.asked.is_empty() {
-                self.asked = self.run.next_id("msg");
-                out.invented("/messages/0/info/parentID", "the source does not say what was asked");
-            }
-            self.messages.push(Message {
-                id: id.to_owned(),
-                parent: self.asked.clone(),
-                time,
-                ..Message::default()
-            });
-            out.promise();
+    /// The place of the reply with this id, which may begin.
+    fn reply(&mut self, id: &str, time: i64, out: &mut Out) -> usize {
+        self.open = true;
+        // Its end may stand behind what the program says in the user's place.
+        let near = self.messages.len().saturating_sub(NEAR);
+        if let Some(known) = self.messages[near..].iter().rposition(|message| message.id == id && !message.of_user) {
+            return near + known;
         }
-        let last = self.messages.len() - 1; // One was pushed, or is there.
-        &mut self.messages[last]
+        if self.asked.is_empty() {
+            self.asked = self.run.next_id("msg");
+            out.invented("/messages/0/info/parentID", "the source does not say what was asked");
+        }
+        self.messages.push(Message {
+            id: id.to_owned(),
+            parent: self.asked.clone(),
+            time,
+            ..Message::default()
+        });
+        out.promise();
+        self.messages.len() - 1
     }
 
     /// A part of a reply that is no other event, as it was read.
@@ -383,7 +388,8 @@ impl Encode for Encoder {
                 let (info, rest) = (members(event.fields, INFO, out), members(event.fields, At::Line, out));
                 let (model, time) = (start.model.map(|model| kept(model, out)), self.run.time.unwrap_or(0));
                 self.run.enter(start.id);
-                let message = self.reply(start.id.unwrap_or_default().as_escaped(), time, out);
+                let place = self.reply(start.id.unwrap_or_default().as_escaped(), time, out);
+                let message = &mut self.messages[place];
                 (message.info, message.rest, message.model) = (info, rest, model);
                 // Not each reply has a part that says so.
                 if !event.fields.iter().any(|field| field.at == PART) {

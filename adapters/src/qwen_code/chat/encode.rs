@@ -350,7 +350,7 @@ impl Encode for Encoder {
     }
 
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_results_last()
+        Want::SNAPSHOTS.with_whole_replies()
     }
 
     fn says_times(&self) -> bool {

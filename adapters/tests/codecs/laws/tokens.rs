@@ -1,6 +1,7 @@
 //! What models used: each number goes over, or the ledger has an entry for it; a sum goes on whatever came of a turn.
 
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::Format;
 
 use crate::common::lost::entries;
 use crate::common::{Log, Wrongs, convert, events, format, parallel, plain_goldens, quick, targets, with_ledger};
@@ -134,6 +135,53 @@ fn what_comes_behind_the_results_stands_with_the_round() {
         let rounds = read.flat_map(|turn| turn.thread.rounds);
         let outputs: Vec<_> = rounds.filter_map(|round| round.usage?.output).collect();
         assert_eq!(outputs, [7002, 7102], "turns of {from}");
+    }
+}
+
+/// What each reply of the main thread has written, as it is read back.
+fn outputs(format: Format, log: &[u8]) -> Vec<u64> {
+    let read = agentglot_adapters::turns(log, format).map(Result::unwrap);
+    let rounds = read.flat_map(|turn| turn.thread.rounds);
+    rounds.filter_map(|round| round.usage?.output.filter(|output| *output > 0)).collect()
+}
+
+/// Each line of a reply may have an id of its own, and only the last one its tokens.
+#[test]
+fn a_reply_of_several_lines_is_counted_once() {
+    let qwen_code = format("qwen-code");
+    let log = r#"{"type":"system","subtype":"init","uuid":"i","session_id":"s","cwd":"/w","tools":[],"model":"m"}
+{"type":"assistant","uuid":"a","session_id":"s","parent_tool_use_id":null,"message":{"id":"a","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"x"}],"stop_reason":null,"usage":{"input_tokens":0,"output_tokens":0}}}
+{"type":"assistant","uuid":"b","session_id":"s","parent_tool_use_id":null,"message":{"id":"b","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"run_shell_command","input":{"command":"ls"}}],"stop_reason":"tool_use","usage":{"input_tokens":7001,"output_tokens":7002}}}
+{"type":"user","uuid":"r","session_id":"s","parent_tool_use_id":null,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","is_error":false,"content":"a"}]}}
+{"type":"result","subtype":"success","uuid":"z","session_id":"s","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":"x","usage":{"input_tokens":7001,"output_tokens":7002},"permission_denials":[]}
+"#;
+    for to in targets(qwen_code) {
+        let done = quick(qwen_code, to, log.as_bytes());
+        let outputs = outputs(to, &done.out);
+        assert!(outputs.is_empty() || outputs == [7002], "{to}: {outputs:?}\n{}", done.text());
+    }
+}
+
+/// Calls may run while their reply goes on, and each line of a reply says the tokens of all of it: they are told once.
+#[test]
+fn a_reply_that_goes_on_behind_results_is_counted_once() {
+    let claude = format("claude");
+    let more = r#"{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"d","name":"Bash","input":{"command":"pwd"}}],"usage":{"input_tokens":7001,"output_tokens":7002}},"session_id":"s","uuid":"u5"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"d","content":"/w"}]},"session_id":"s","uuid":"u6"}
+{"type":"assistant","message":{"id":"m2""#;
+    let log = two_rounds(TOLD).replace(r#"{"type":"assistant","message":{"id":"m2""#, more);
+    for to in targets(claude) {
+        let done = convert(&with_ledger(Options::new(claude, to)), log.as_bytes());
+        assert_eq!(done.out, quick(claude, to, log.as_bytes()).out, "{to}: a ledger changes nothing");
+        let outputs = outputs(to, &done.out);
+        assert!(outputs.is_empty() || outputs == [7002, 7102], "{to}: {outputs:?}\n{}", done.text());
+        let calls = quick(to, events(), &done.out);
+        assert_eq!(calls.text().matches("\"event\":\"tool_result\"").count(), 2, "{to}\n{}", done.text());
+    }
+    // Where a reply is one line, it is one.
+    for (to, line) in [("gemini:chat", "\"type\":\"gemini\""), ("qwen-code:chat", "\"type\":\"assistant\"")] {
+        let done = quick(claude, format(to), log.as_bytes());
+        assert_eq!(done.text().matches(line).count(), 2, "{to}: {}", done.text());
     }
 }
 
