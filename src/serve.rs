@@ -22,7 +22,7 @@ use crate::backend::choice::Choice;
 use crate::backend::{Hurry, end};
 use crate::child::{Child, Environment, Plan, Steps, leftover};
 use crate::command::run::{Run, clock};
-use crate::io::{Console, visible};
+use crate::io::Console;
 use crate::live;
 use crate::session::Timers;
 use crate::session::run::{DEAF, HELD, LAST_WORDS, sleep_until};
@@ -246,7 +246,7 @@ impl Server<'_> {
         self.protocol.spare(&mut actions.out);
         stdout.queue().append(&mut actions.out);
         for note in actions.notes {
-            tracing::warn!("{}", visible(&note));
+            tracing::warn!("{note}");
         }
         for action in actions.todo {
             let mut follows = Actions::default();

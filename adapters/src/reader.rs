@@ -156,7 +156,8 @@ impl Reader {
                 go_on = stage.frame(frame, to);
                 go_on
             }),
-            Framing::Values { finder, buffer, then } => {
+            Framing::LeftOut => {}
+            Framing::Values { finder, buffer, most, then } => {
                 buffer.extend_from_slice(input);
                 let mut read = 0;
                 let mut lies_so = Some(true);
@@ -173,14 +174,18 @@ impl Reader {
                     }
                 }
                 buffer.drain(..read);
-                if let (true, Some((then, max_line)), None | Some(false)) = (go_on, *then, lies_so) {
+                if let (true, Some(then), None | Some(false)) = (go_on, *then, lies_so) {
                     let rest = std::mem::take(buffer);
                     *framing = Framing::Begun {
                         head: Vec::new(),
                         then,
-                        max_line,
+                        max_line: *most,
                     };
                     return self.begin(&rest, to);
+                }
+                if go_on && buffer.len() > *most {
+                    *framing = Framing::LeftOut;
+                    go_on = stage.too_large(to);
                 }
             }
         }
@@ -208,7 +213,8 @@ impl Reader {
             (Some(true), then, max_line) => Framing::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
-                then: Some((then, max_line)),
+                most: max_line,
+                then: Some(then),
             },
             (Some(false), then, max_line) => then.framing(max_line),
         };
@@ -256,7 +262,7 @@ impl Reader {
                     *stopped = !stage.frame(frame, to);
                     !*stopped
                 }),
-                Framing::Begun { .. } => {}
+                Framing::Begun { .. } | Framing::LeftOut => {}
                 Framing::Values { buffer, .. } => {
                     let value = std::mem::take(buffer);
                     *stopped = !stage.document(&value, to);
@@ -462,6 +468,16 @@ impl Stage {
                 Err(error) => return self.damage(text, error.at, text, &error, "", to),
             }
         }
+    }
+
+    /// Tells of a value that is not held.
+    fn too_large(&mut self, to: &mut impl Consumer) -> bool {
+        self.line += 1;
+        let why = format!(
+            "a document of more than {} bytes is over the limit (max_line); it was left out, and all behind it",
+            self.max_line
+        );
+        self.too_long(why, &[], to)
     }
 
     /// Reads one message that may stand on several lines. What goes over as it is has to stay on one.

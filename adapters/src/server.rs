@@ -110,8 +110,10 @@ pub struct Listed {
     pub id: String,
     /// Where it worked.
     pub cwd: String,
-    /// What it is called, or how it begins.
+    /// How it begins, or what the program that keeps it calls it.
     pub title: Option<String>,
+    /// What its host calls it.
+    pub name: Option<String>,
     /// When it was written last, in milliseconds since 1970.
     pub written: i64,
 }

@@ -294,7 +294,7 @@ impl Requests {
         }
         self.said.extend_from_slice(&exchange.session);
         for note in exchange.notes {
-            tracing::warn!("{}: {}", self.program.display(), crate::io::visible(&note));
+            tracing::warn!("{}: {note}", self.program.display());
         }
         self.over = self.over.take().or(exchange.over);
         for deed in exchange.deeds {

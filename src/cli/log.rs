@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::io::journal::Journal;
 use crate::io::no_link;
-use crate::io::{Log, clean};
+use crate::io::{Log, clean, one_line};
 use crate::status::Failure;
 
 /// What a host wants of it.
@@ -110,7 +110,7 @@ fn writer(debug: &Debug) -> Result<BoxMakeWriter, Failure> {
     }
 }
 
-/// Takes secrets out of each record, which is written in one piece.
+/// Takes secrets out of each record, which is written in one piece, and makes it one line that may be shown.
 struct Discreet<M>(M);
 
 impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Discreet<M> {
@@ -127,7 +127,10 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Discreet<M> {
 
 impl<W: Write> Write for Discreet<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.write_all(clean(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        let record = String::from_utf8_lossy(bytes);
+        let mut line = one_line(&clean(record.trim_end()));
+        line.push('\n');
+        self.0.write_all(line.as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -168,5 +171,12 @@ mod tests {
             [file.clone(), file]
         );
         assert_eq!(wish(&["--verbose", "--debug-file"]), Wish::default());
+    }
+
+    #[test]
+    fn a_record_is_one_line_that_may_be_shown() {
+        let mut out = Vec::new();
+        Discreet(&mut out).write_all(b" WARN x: a\n WARN y: \x1b[2Jb\n").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), " WARN x: a\\u{a} WARN y: \\u{1b}[2Jb\n");
     }
 }

@@ -7,7 +7,7 @@ use agentglot_adapters::check::{Checker, Finding, Level, Rule, Settings, Summary
 use agentglot_adapters::raw::codec::Format;
 use serde::Serialize;
 
-use crate::io::{Console, Input, READ, Source, Target, beside, other_side};
+use crate::io::{Console, Input, READ, Source, Target, beside, one_line, other_side};
 use crate::schema::Misfits;
 use crate::status::{Failure, Status};
 
@@ -234,7 +234,7 @@ impl Page<'_> {
             self.console.say(text.trim_end());
             return Ok(());
         }
-        write(&mut self.stdout, text)
+        write(&mut self.stdout, &(one_line(text.trim_end()) + "\n"))
     }
 }
 
@@ -256,17 +256,17 @@ fn tell_finding(text: &mut String, name: &str, finding: &Finding) {
         ..
     } = finding;
     let pointer = finding.pointer.as_deref().filter(|pointer| !pointer.is_empty());
-    // Writing to a `String` cannot fail.
-    let _ = match (pointer, rule) {
+    let told = match (pointer, rule) {
         // These name the place themselves, and stand for many.
         (_, Rule::Schema | Rule::UnknownType | Rule::UnknownField | Rule::Noise) => {
-            write!(text, "{name}:{line}: {message} ({count} in all)")
+            format!("{name}:{line}: {message} ({count} in all)")
         }
-        (Some(pointer), _) => write!(text, "{name}:{line}:{byte}: {pointer}: {message}"),
-        (None, Rule::DamagedLine) => write!(text, "{name}:{line}:{byte}: {message}"),
-        (None, _) => write!(text, "{name}:{line}: {message}"),
+        (Some(pointer), _) => format!("{name}:{line}:{byte}: {pointer}: {message}"),
+        (None, Rule::DamagedLine) => format!("{name}:{line}:{byte}: {message}"),
+        (None, _) => format!("{name}:{line}: {message}"),
     };
-    let _ = writeln!(text, " [{level} {rule}]");
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "{} [{level} {rule}]", one_line(&told));
 }
 
 fn tell(name: &str, summary: &Summary) -> String {

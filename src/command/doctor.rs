@@ -18,7 +18,7 @@ use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone_without_wrong};
 use crate::config::{Config, FILE, Project};
-use crate::io::{clean, visible};
+use crate::io::{clean, one_line};
 use crate::status::{Failure, Status};
 
 /// How long a program may take to say its version. Some start a whole Node first.
@@ -100,7 +100,7 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
         backend: backend.as_ref(),
         problems: &problems,
     };
-    let text = if json { report.json() } else { visible(&report.text()).into_owned() };
+    let text = if json { report.json() } else { report.text() };
     print(clean(&text).as_bytes())?;
     Ok(status)
 }
@@ -405,6 +405,7 @@ impl Report<'_> {
             lines.extend([String::new(), "Problems".to_owned()]);
             lines.extend(self.problems.iter().map(|problem| format!("  {problem}")));
         }
-        lines.join("\n") + "\n"
+        // What is told of folders, files and variables makes no line of its own.
+        lines.iter().map(|line| one_line(line) + "\n").collect()
     }
 }

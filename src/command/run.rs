@@ -91,6 +91,8 @@ pub struct Run {
     pub record: Option<PathBuf>,
     /// Longer lines are damaged.
     pub max_line: usize,
+    /// How much an agent may say in a turn.
+    pub max_turn: usize,
     /// The longest prompt, and the longest line of the host.
     pub max_prompt: usize,
     /// How much of files and folders the built-in agent looks through.
@@ -301,6 +303,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.format(), run.max_line),
             max_line: run.max_line,
+            max_turn: run.max_turn,
             backlog: run.max_queued,
             record: None,
             page: watched.then(|| LivePage::new(terminal::look(run.colour), terminal::size, run.max_line)),

@@ -17,7 +17,7 @@ pub use self::copy::Copy;
 use crate::agent::persona;
 use crate::agent::store::{Shelf, StoreError, Summary};
 use crate::homes;
-use crate::io::{Console, visible};
+use crate::io::{Console, one_line};
 use crate::status::{Failure, Status};
 
 /// What is to be done.
@@ -184,7 +184,7 @@ fn table(sessions: &[Summary], all: bool) -> String {
         let _ = write!(
             text,
             "{}  {:<9}  {:<9}  {:>8}  {:>3} ",
-            session.id,
+            one_line(&session.id),
             session.dialect,
             by(session),
             ago(session.written),
@@ -192,9 +192,9 @@ fn table(sessions: &[Summary], all: bool) -> String {
         );
         text.push_str(if session.turns == 1 { "turn   " } else { "turns  " });
         let said = session.title.as_deref().or(session.prompt.as_deref()).unwrap_or_default();
-        text.push_str(&visible(&said.chars().take(60).collect::<String>()));
+        text.push_str(&one_line(&said.chars().take(60).collect::<String>()));
         if let Some(cwd) = session.cwd.as_deref().filter(|_| all) {
-            let _ = write!(text, "  [{}]", visible(cwd));
+            let _ = write!(text, "  [{}]", one_line(cwd));
         }
         text.truncate(text.trim_end().len());
         text.push('\n');

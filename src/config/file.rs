@@ -54,12 +54,13 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 22] = [
+pub(super) const SETTINGS: [Key; 24] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
     key("on_ask", Takes::TextOrList, |text| on_ask(text).map(drop)),
     key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
     key("start_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("turn_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("control_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("shutdown_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
@@ -72,6 +73,7 @@ pub(super) const SETTINGS: [Key; 22] = [
     key("strict_args", Takes::Switch, |_| Ok(())),
     key("record", Takes::Path, |_| Ok(())),
     key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("max_turn", Takes::TextOrNumber, |text| size(text).map(drop)),
     key("max_prompt", Takes::TextOrNumber, |text| size(text).map(drop)),
     key("max_scan", Takes::TextOrNumber, |text| size(text).map(drop)),
     key("search_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),

@@ -20,6 +20,7 @@ enum HarmlessSetting {
     Pace,
     StartTimeout,
     SilenceTimeout,
+    TurnTimeout,
     PermissionTimeout,
     ControlTimeout,
     ShutdownTimeout,
@@ -35,10 +36,11 @@ const LONGEST: Duration = Duration::from_secs(3600);
 const SLOWEST: &str = "10";
 
 impl HarmlessSetting {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Pace,
         Self::StartTimeout,
         Self::SilenceTimeout,
+        Self::TurnTimeout,
         Self::PermissionTimeout,
         Self::ControlTimeout,
         Self::ShutdownTimeout,
@@ -52,6 +54,7 @@ impl HarmlessSetting {
             Self::Pace => "pace",
             Self::StartTimeout => "start_timeout",
             Self::SilenceTimeout => "silence_timeout",
+            Self::TurnTimeout => "turn_timeout",
             Self::PermissionTimeout => "permission_timeout",
             Self::ControlTimeout => "control_timeout",
             Self::ShutdownTimeout => "shutdown_timeout",

@@ -301,6 +301,7 @@ mod tests {
             "pace",
             "start_timeout",
             "silence_timeout",
+            "turn_timeout",
             "permission_timeout",
             "control_timeout",
             "shutdown_timeout",

@@ -51,24 +51,26 @@ impl Console {
         self.bar.inc(bytes);
     }
 
-    /// Tells something, as a line that begins with the program's name.
+    /// Tells something, as a [`message`].
     pub fn say(&self, text: &str) {
-        self.lines(&format!("agentglot: {text}\n"));
+        self.write(&message(text));
     }
 
-    /// Writes whole lines. When stderr cannot be written there is nobody left to tell.
-    ///
-    /// Secrets are taken out. On a terminal, control and bidi characters of foreign texts are made visible; elsewhere the bytes count.
+    /// Writes whole lines in the words of another program. On a terminal, control and bidi characters are made visible; elsewhere the
+    /// bytes count.
     pub fn lines(&self, text: &str) {
+        if io::stderr().is_terminal() {
+            self.write(&visible(&clean(text)));
+        } else {
+            self.write(&clean(text));
+        }
+    }
+
+    /// Writes what may be shown. When stderr cannot be written there is nobody left to tell.
+    pub fn write(&self, text: &str) {
         if self.silent {
             return;
         }
-        let text = clean(text);
-        let text = if io::stderr().is_terminal() {
-            visible(&text).into_owned().into()
-        } else {
-            text
-        };
         let write = || {
             let _ = io::stderr().lock().write_all(text.as_bytes());
         };
@@ -79,6 +81,13 @@ impl Console {
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A message of ours, as a line that begins with the program's name. What it repeats of paths, logs and models is shown for what it is, and
+/// cannot look like another message: the lines behind the first are indented. Secrets are taken out.
+pub fn message(text: &str) -> String {
+    let text = clean(text.trim_end());
+    format!("agentglot: {}\n", visible(&text).replace('\n', "\nagentglot:     "))
 }
 
 /// Standard error, for our log: what is drawn on the same terminal writes its lines as long as there is a [`HeldLog`].
@@ -143,6 +152,11 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
+/// A text as it may be shown on one line: as [`visible`] has it, and line ends too are written as `\u{…}`.
+pub fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\u{a}")
+}
+
 /// A text as it may be shown on a terminal: what moves the cursor, changes colours, turns the direction of writing or cannot be
 /// seen at all is written as `\u{…}`. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -176,5 +190,14 @@ mod tests {
             assert_ne!(visible(&format!("a{blank}b")), format!("a{blank}b"));
         }
         assert_eq!(visible("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
+    }
+
+    #[test]
+    fn nothing_that_is_repeated_looks_like_a_message() {
+        assert_eq!(one_line("a\nb\u{1b}c\td"), "a\\u{a}b\\u{1b}c\td");
+        assert_eq!(
+            message("x\nagentglot: all is well\r\n::error::y: is gone\n"),
+            "agentglot: x\nagentglot:     agentglot: all is well\\u{d}\nagentglot:     ::error::y: is gone\n"
+        );
     }
 }

@@ -178,6 +178,7 @@ impl Agent {
             id: id.to_owned(),
             cwd: cwd.to_owned(),
             title: None,
+            name: None,
             written: 0,
         };
         let mut lines = Vec::new();
@@ -278,7 +279,8 @@ fn listed(session: Summary) -> Option<Listed> {
     Some(Listed {
         id: session.id,
         cwd: session.cwd?,
-        title: session.title.or(session.prompt),
+        title: session.prompt,
+        name: session.title,
         written: i64::try_from(written).unwrap_or(i64::MAX),
     })
 }
@@ -295,6 +297,7 @@ fn begun(kept: &Kept, format: Format) -> Option<Listed> {
                 id: kept.id.clone(),
                 cwd: row.cwd.clone()?,
                 title: row.prompt.as_deref().map(shortened),
+                name: None,
                 written,
             });
         }
@@ -310,6 +313,7 @@ fn begun(kept: &Kept, format: Format) -> Option<Listed> {
         id: kept.id.clone(),
         cwd,
         title: crate::command::sessions::prompt(&first).map(|prompt| shortened(&prompt)),
+        name: None,
         written,
     })
 }

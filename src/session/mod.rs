@@ -407,14 +407,8 @@ impl Session {
 
     /// When [`Self::tick`] is to be called, at the latest.
     pub fn deadline(&self) -> Option<Instant> {
-        let silence = self.turn.filter(|_| !self.waits_for_answer()).map(|turn| {
-            let limit = if turn.heard { self.timers.silence } else { self.timers.start };
-            turn.sign + limit
-        });
-        [self.due_host(), self.requested.deadline(), silence, self.beat.due()]
-            .into_iter()
-            .flatten()
-            .min()
+        let others = [self.due_host(), self.requested.deadline(), self.beat.due()];
+        others.into_iter().flatten().chain(self.turn_deadlines().into_iter().flatten()).min()
     }
 
     /// The same without the back end's own deadlines: those of questions that the host was asked.
@@ -422,7 +416,7 @@ impl Session {
         self.asked.deadline().into_iter().chain(self.hooks.deadline()).min()
     }
 
-    /// Time has passed. Returns whether the back end is to be stopped because it fell silent.
+    /// Time has passed. Returns whether the back end is to be stopped because it fell silent, or does not come to an end.
     pub fn tick(&mut self, now: Instant, backend: &mut dyn Backend) -> bool {
         self.moment(now);
         if self.beat.beats(now) {
@@ -455,16 +449,7 @@ impl Session {
                 &Answer::Refused(format!("no answer from the agent within {waited:.1} s"), None),
             );
         }
-        let Some(turn) = self.turn.filter(|_| !self.waits_for_answer()) else {
-            return false;
-        };
-        let limit = if turn.heard { self.timers.silence } else { self.timers.start };
-        if now < turn.sign + limit {
-            return false;
-        }
-        let why = format!("the agent has said nothing for {:.0} s", now.duration_since(turn.sign).as_secs_f64());
-        self.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
-        true
+        self.turn_expires(now)
     }
 
     /// The conversation is over: says what is still held. A program that breaks off says nothing more.

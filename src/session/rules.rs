@@ -73,9 +73,13 @@ fn name(rule: &str) -> &str {
 /// its beginning with `:*` after it. A rule that forbids is read widely, one that allows narrowly: not a command of several.
 fn matches(rule: &str, tool: &str, command: Option<&str>, forbids: bool) -> bool {
     if name(rule) != tool {
-        // `mcp__server` is all tools of a server.
-        let server = rule.strip_suffix("__*").unwrap_or(rule);
-        return rule.starts_with("mcp__") && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
+        // `mcp__server` and `mcp__server__*` are all tools of a server. Nothing but their names tells whose they are, and that of `mcp__a__b__c` may be `a` or `a__b`.
+        let rest = match rule.strip_suffix('*') {
+            Some(start) => tool.strip_prefix(start),
+            None => tool.strip_prefix(rule).and_then(|rest| rest.strip_prefix("__")),
+        };
+        let of_server = |rest: &str| forbids || rule == "mcp__*" || !rest.starts_with('_') && !rest.contains("__");
+        return rule.starts_with("mcp__") && rest.is_some_and(of_server);
     }
     let Some(inside) = rule[name(rule).len()..].strip_prefix('(').and_then(|inside| inside.strip_suffix(')')) else {
         return true;
@@ -121,8 +125,8 @@ mod tests {
     #[test]
     fn a_rule_that_forbids_counts_first() {
         let rules = Rules {
-            allowed: list(&["Bash(git status:*)", "Bash(ls)", "Read", "mcp__calc", "Write"]),
-            refused: list(&["Bash(rm:*)", "Write"]),
+            allowed: list(&["Bash(git status:*)", "Bash(ls)", "Read", "mcp__calc", "mcp__web__get_*", "Write"]),
+            refused: list(&["Bash(rm:*)", "Write", "mcp__x", "mcp__y__drop_*"]),
             only: None,
         };
         for (tool, command, then) in [
@@ -139,6 +143,12 @@ mod tests {
             ("Write", "", "denied"),
             ("mcp__calc__add", "", "allowed"),
             ("mcp__calculator__add", "", "asked"),
+            ("mcp__calc__or__add", "", "asked"),
+            ("mcp__calc___add", "", "asked"),
+            ("mcp__web__get_page", "", "allowed"),
+            ("mcp__web__get_it__x", "", "asked"),
+            ("mcp__x__y__z", "", "denied"),
+            ("mcp__y__drop_all", "", "denied"),
         ] {
             assert_eq!(judged(&rules, tool, command, None), then, "{tool} {command}");
         }

@@ -51,6 +51,8 @@ pub struct Ears {
     pub backend: Listener,
     /// Longer lines of the back end are left out.
     pub max_line: usize,
+    /// How much the back end may say in a turn.
+    pub max_turn: usize,
     /// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
     pub backlog: usize,
     /// What is heard and said is kept here.
@@ -253,6 +255,10 @@ async fn drive(
                 // Its end is what it was asked for.
                 let said = if dismissed.is_some() && matches!(said, Said::Over(_)) { Said::Over(None) } else { said };
                 backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
+                // One that talks without a pause keeps nobody from looking at the clock.
+                if wake.is_some_and(|wake| wake <= Instant::now()) {
+                    backend_over |= session.tick(Instant::now(), backend);
+                }
             }
             () = sleep_until(wake) => {
                 if hold {
@@ -378,6 +384,9 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
 fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, bytes: &mut Vec<u8>, said: Said) -> bool {
     let now = Instant::now();
     ears.keep(Who::Agent, bytes);
+    if session.heard_bytes(bytes.len(), ears.max_turn, now) {
+        return true;
+    }
     // How long the last line is that could not be read.
     let mut cut = None;
     let mut ended = false;

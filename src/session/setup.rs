@@ -92,6 +92,8 @@ pub struct Timers {
     pub start: Duration,
     /// For the next sign of a back end while a turn runs and nobody is asked.
     pub silence: Duration,
+    /// For the end of a turn, while nobody is asked.
+    pub turn: Duration,
     /// For the host's answer to a question.
     pub permission: Duration,
     /// For the back end's answer to a request of the host's.
@@ -105,6 +107,7 @@ impl Default for Timers {
         Self {
             start: Duration::from_secs(120),
             silence: Duration::from_secs(1800),
+            turn: Duration::from_secs(86_400),
             permission: Duration::from_secs(600),
             control: Duration::from_secs(60),
             shutdown: Duration::from_millis(1500),

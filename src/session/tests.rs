@@ -85,6 +85,7 @@ impl Scene {
         let timers = Timers {
             start: Duration::from_secs(10),
             silence: Duration::from_secs(20),
+            turn: Duration::from_secs(30),
             permission: Duration::from_secs(5),
             control: Duration::from_secs(3),
             shutdown: Duration::ZERO,
@@ -207,6 +208,34 @@ fn silence_ends_the_turn_and_waits_for_the_host_do_not_count() {
 }
 
 #[test]
+fn an_agent_that_talks_for_ever_is_stopped() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).agent(INIT);
+    for seconds in [9, 18, 27] {
+        assert!(!scene.after(seconds));
+        scene.agent(INIT);
+    }
+    assert_eq!(scene.session.deadline(), Some(scene.start + Duration::from_secs(30)));
+    assert!(scene.after(30));
+    let said = scene.said();
+    assert!(results(&said) == 1 && said.contains("not ended within 30 s (--turn-timeout)"), "{said}");
+    // By time, and by size; each turn anew.
+    scene.host(HI).agent(INIT);
+    let now = scene.now;
+    assert!(!scene.session.heard_bytes(60, 100, now) && !scene.session.heard_bytes(40, 100, now));
+    scene.agent(DONE);
+    assert!(!scene.session.heard_bytes(60, 100, now), "no turn runs");
+    scene.said();
+    scene.host(HI).agent(INIT);
+    assert!(!scene.session.heard_bytes(60, 100, now) && scene.session.heard_bytes(41, 100, now));
+    let said = scene.said();
+    assert!(
+        results(&said) == 1 && said.contains("more than the 100 bytes") && said.contains("--max-turn"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_heartbeat_says_what_time_it_is() {
     let mut scene = Scene::new(Dialect::Qwen);
     scene.now += Duration::from_secs(7);
@@ -316,6 +345,7 @@ fn a_panic_ends_with_the_dialect_s_last_words() {
                 host: Listener::to_host(dialect, 1 << 20),
                 backend: Listener::to_agent(Dialect::Claude, 1 << 20),
                 max_line: 1 << 20,
+                max_turn: 1 << 30,
                 backlog: 1 << 20,
                 record: None,
                 page: None,

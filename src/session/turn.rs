@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::Session;
 use super::final_text::Spoken;
-use crate::adapters::raw::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
+use crate::adapters::raw::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind, Place};
 use crate::adapters::raw::json::Str;
 use crate::backend::Backend;
 
@@ -13,6 +13,9 @@ use crate::backend::Backend;
 pub(super) struct Turn {
     /// The last sign of the back end, or the beginning.
     pub(super) sign: Instant,
+    pub(super) began: Instant,
+    /// How much the back end has said in it.
+    bytes: u64,
     /// The back end has said something in it.
     pub(super) heard: bool,
     /// Rounds that have begun, and whether the next word of the model begins another one.
@@ -26,6 +29,8 @@ impl Turn {
     pub(super) const fn new(now: Instant, heard: bool) -> Self {
         Self {
             sign: now,
+            began: now,
+            bytes: 0,
             heard,
             rounds: 0,
             between: true,
@@ -35,6 +40,42 @@ impl Turn {
 }
 
 impl Session {
+    /// The back end has said so much more. Returns whether it is to be stopped, because it is more than a turn may have.
+    pub fn heard_bytes(&mut self, bytes: usize, most: usize, now: Instant) -> bool {
+        let Some(turn) = &mut self.turn else { return false };
+        turn.bytes = turn.bytes.saturating_add(bytes as u64);
+        if turn.bytes <= most as u64 {
+            return false;
+        }
+        let why = format!("the agent has said more than the {most} bytes that a turn may have (--max-turn)");
+        self.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
+        true
+    }
+
+    /// Until when the back end is to have given a sign, and to have ended the turn.
+    pub(super) fn turn_deadlines(&self) -> Option<[Instant; 2]> {
+        let turn = self.turn.filter(|_| !self.waits_for_answer())?;
+        let limit = if turn.heard { self.timers.silence } else { self.timers.start };
+        Some([turn.sign + limit, turn.began + self.timers.turn])
+    }
+
+    /// Ends the turns of a back end that has fallen silent, or does not come to an end. Returns whether it is to be stopped.
+    pub(super) fn turn_expires(&mut self, now: Instant) -> bool {
+        let (Some(turn), Some([silent, too_long])) = (self.turn, self.turn_deadlines()) else {
+            return false;
+        };
+        let seconds = |since: Instant| now.duration_since(since).as_secs_f64();
+        let why = if now >= silent {
+            format!("the agent has said nothing for {:.0} s", seconds(turn.sign))
+        } else if now >= too_long {
+            format!("the turn has not ended within {:.0} s (--turn-timeout)", seconds(turn.began))
+        } else {
+            return false;
+        };
+        self.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
+        true
+    }
+
     /// Counts the rounds of the turn. The one over the limit is stopped, and nothing of it is said but its outcome.
     pub(super) fn over_limit(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) -> bool {
         let (Some(limit), Some(turn), None) = (self.host.max_rounds, &mut self.turn, event.origin.parent) else {

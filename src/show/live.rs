@@ -20,7 +20,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::words::{first_line, shown};
 use super::{Look, Pick, TextPage, Walk, fitted};
-use crate::io::{HeldLog, clean, visible};
+use crate::io::{HeldLog, message};
 use rows::Rows;
 use sheet::Sheet;
 
@@ -119,7 +119,7 @@ impl LivePage {
             self.line(line);
         }
         if let Some(log) = self.log.as_ref().filter(|_| self.question.is_none()) {
-            self.above(visible(&String::from_utf8_lossy(&log.take())).as_bytes());
+            self.above(&log.take());
         }
     }
 
@@ -166,7 +166,7 @@ impl LivePage {
 
     /// Tells the person something that the agent does not say.
     pub fn note(&self, text: &str) {
-        self.above(format!("agentglot: {}\n", visible(&clean(text))).as_bytes());
+        self.above(message(text).as_bytes());
     }
 
     /// The turn is being stopped, because the person wants it.

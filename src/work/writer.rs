@@ -1,4 +1,3 @@
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use super::plan::Log;
 use super::report::{Entry, Report, told};
 use super::table_files::TableFiles;
 use super::{Done, Work};
-use crate::io::{Console, Output, Target, no_link, no_link_below};
+use crate::io::{Console, Output, Target, clean, no_link, no_link_below, one_line};
 use crate::status::{Failure, Status};
 use crate::system::no_folder;
 
@@ -259,16 +258,11 @@ impl LogWriter {
             self.report.current().note_damage(damage, self.lines_before, file.as_deref());
             let pointer = damage.pointer.as_ref().map_or_else(String::new, |pointer| format!(" ({pointer})"));
             let line = damage.line + self.lines_before;
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                text,
-                "{}:{line}:{}: {}{pointer}",
-                file.as_deref().unwrap_or(&log.name),
-                damage.byte,
-                damage.reason
-            );
+            let file = file.as_deref().unwrap_or(&log.name);
+            text.push_str(&one_line(&format!("{file}:{line}:{}: {}{pointer}", damage.byte, damage.reason)));
+            text.push('\n');
         }
-        self.console.lines(&text);
+        self.console.write(&clean(&text));
     }
 
     fn fail(&mut self, log: &Log, failure: &Failure) {

@@ -51,6 +51,73 @@ fn the_last_line_is_truncated() {
 }
 
 #[test]
+fn a_document_that_unpacks_to_too_much_is_told_and_not_held() {
+    let scratch = Scratch::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, b"[{\"type\":\"assistant\",\"x\":\"").unwrap();
+    for _ in 0..300 {
+        std::io::Write::write_all(&mut packed, &[b'x'; 1 << 20]).unwrap();
+    }
+    let file = scratch.file("log.json.gz", packed.finish().unwrap());
+    for from in ["claude:json", "opencode:export", "claude"] {
+        let ran = run(["convert", "--to", "agentglot", "--from", from, "--max-line", "1M", arg(&file)]);
+        assert_eq!((ran.code, ran.out.as_slice()), (1, &b""[..]), "{from}: {}", ran.err);
+        assert!(
+            ran.err
+                .contains(":1:1: a document of more than 1048576 bytes is over the limit (max_line)"),
+            "{from}: {}",
+            ran.err
+        );
+    }
+    // Each by itself, not all that come in a row.
+    let many = feed(
+        ["convert", "--to", "agentglot", "--from", "claude:json", "--max-line", "1K"],
+        &b"[{\"type\":\"x\"}]\n".repeat(1000),
+    );
+    assert!(!many.err.contains("over the limit"), "{}", many.err);
+}
+
+#[test]
+fn a_name_of_a_file_forges_no_line() {
+    let scratch = Scratch::new();
+    let name = "x\nagentglot: all is well\n::error::a\u{1b}[2J.jsonl";
+    let whole = log("s-1", "Good day.");
+    let file = scratch.file(name, format!("{whole}{{\"type\":"));
+    let gone = scratch.path(&format!("{name}.gone"));
+    let forged = |text: &str| {
+        let trimmed = text.lines().map(str::trim_start);
+        trimmed
+            .filter(|line| line.starts_with("::") || line.starts_with("agentglot: all"))
+            .count()
+            + text.matches('\u{1b}').count()
+    };
+    for (args, code) in [
+        (vec!["convert", "--to", "tricode"], 1),
+        (vec!["convert", "--to", "tricode", "--ledger", "-"], 1),
+        (vec!["check"], 1),
+        (vec!["check", "--json"], 1),
+        (vec!["stats"], 1),
+        (vec!["show"], 1),
+    ] {
+        for (path, code) in [(&file, code), (&gone, 2)] {
+            let ran = run(args.iter().map(std::ffi::OsStr::new).chain([path.as_os_str()]));
+            assert!(
+                ran.code == code || args[0] == "show" || path == &gone,
+                "{args:?}: {} {}",
+                ran.code,
+                ran.err
+            );
+            assert!(
+                ran.err.contains("all is well") || ran.text().contains("all is well") || args[0] == "show",
+                "{args:?}: {}",
+                ran.err
+            );
+            assert_eq!(forged(&ran.err) + forged(ran.text()), 0, "{args:?}: {}{}", ran.err, ran.text());
+        }
+    }
+}
+
+#[test]
 fn a_turn_that_was_cut_off_gets_a_made_up_outcome() {
     let [init, answer, _] = session("s-1", "Good day.");
     let ran = feed(

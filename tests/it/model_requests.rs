@@ -260,6 +260,7 @@ async fn tools_pictures_and_prompts_are_written_as_each_api_wants_them() {
         schema: json!({"type": "object", "properties": {}}),
         kind: ToolKind::Other,
         reads_only: false,
+        owner: None,
     };
     let picture = || Part::Image {
         media_type: "image/png".into(),

@@ -153,6 +153,7 @@ fn ask(api: Api, port: u16, messages: &[Rc<Message>]) -> (Result<(), ModelError>
             schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
             kind: ToolKind::Other,
             reads_only: true,
+            owner: None,
         })
     });
     let ask = Ask {

@@ -206,6 +206,41 @@ fn a_silent_agent_is_given_up() {
 }
 
 #[test]
+fn an_agent_that_never_ends_its_turn_is_stopped() {
+    within(60, async {
+        for (limits, talk, why) in [
+            (["--turn-timeout", "1"], "rate 20 1000", "has not ended within 1 s (--turn-timeout)"),
+            (["--turn-timeout", "1"], "pour 1000000", "has not ended within 1 s (--turn-timeout)"),
+            (
+                ["--max-turn", "64K"],
+                "pour 1000000",
+                "more than the 65536 bytes that a turn may have (--max-turn)",
+            ),
+        ] {
+            let stage = Stage::new::<&str>(&[]);
+            let (pids, lines) = (stage.path("pids"), stage.path("lines"));
+            std::fs::write(&lines, format!("{}\n", text("and so on"))).unwrap();
+            let script = [
+                "ignore TERM".to_owned(),
+                format!("pid {}", pids.display()),
+                "spawn".to_owned(),
+                "read".to_owned(),
+                say(INIT),
+                format!("{talk} {}", lines.display()),
+                "hang".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let mut host = stage.host("claude", "claude", &limits, CLAUDE);
+            host.say(&user("hi"));
+            let end = host.end();
+            assert!(end.result().to_string().contains(why), "{talk}: {}", end.result());
+            assert_eq!(end.code(), 1);
+            assert!(stage.living().is_empty(), "{:?}", stage.living());
+        }
+    });
+}
+
+#[test]
 fn a_second_result_is_left_out_and_turns_of_its_own_are_kept() {
     within(60, async {
         for (dialect, args) in [("claude", CLAUDE), ("qwen-code", QWEN)] {

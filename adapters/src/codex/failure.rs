@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::blocks::api_error::named_status;
 use crate::event::{Limit, Outcome, OutcomeKind, Place, StopKind};
-use crate::json::Out;
+use crate::json::{Out, Str};
 
 /// A filter stopped the reply.
 const FILTERED: &str = "Incomplete response returned, reason: content_filter";
@@ -27,6 +28,20 @@ pub(super) fn why(message: &str) -> OutcomeKind {
     }
 }
 
+/// The app-server's word for what went wrong (`codexErrorInfo`), as JSON, as far as the words of the failure tell.
+pub(super) fn info(message: Str<'_>) -> Cow<'static, str> {
+    if message.as_escaped().starts_with(FULL) {
+        return Cow::Borrowed("\"contextWindowExceeded\"");
+    }
+    match named_status(&message.unescape()) {
+        None | Some(400) => Cow::Borrowed("\"other\""),
+        Some(500) => Cow::Borrowed("\"internalServerError\""),
+        Some(503 | 529) => Cow::Borrowed("\"serverOverloaded\""),
+        Some(429) => Cow::Borrowed("{\"responseTooManyFailedAttempts\":{\"httpStatusCode\":429}}"),
+        Some(status) => Cow::Owned(format!("{{\"httpConnectionFailed\":{{\"httpStatusCode\":{status}}}}}")),
+    }
+}
+
 /// What it says of a turn that ended so, as the body of a JSON string that stands at `at`: its own words where it has some for that, then
 /// the source's.
 pub(super) fn words<'o>(outcome: &Outcome<'o>, at: &'static str, out: &Out) -> Cow<'o, str> {
@@ -46,6 +61,36 @@ pub(super) fn words<'o>(outcome: &Outcome<'o>, at: &'static str, out: &Out) -> C
             out.used(text.as_escaped());
             out.invented(at, "before what the source says stand the words by which Codex's are known");
             Cow::Owned(format!("{own}: {}", text.as_escaped()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As codex-cli 0.171.0 has it for these words.
+    #[test]
+    fn what_went_wrong_is_told_by_a_word() {
+        for (message, word) in [
+            ("{\\\"error\\\": {\\\"message\\\": \\\"scripted bad request\\\"}}", "\"other\""),
+            (
+                "unexpected status 401 Unauthorized: Incorrect API key provided, url: http://127.0.0.1:1/v1/responses",
+                "{\"httpConnectionFailed\":{\"httpStatusCode\":401}}",
+            ),
+            (
+                "exceeded retry limit, last status: 429 Too Many Requests",
+                "{\"responseTooManyFailedAttempts\":{\"httpStatusCode\":429}}",
+            ),
+            (
+                "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.",
+                "\"contextWindowExceeded\"",
+            ),
+            ("stream disconnected before completion: scripted failure", "\"other\""),
+            ("Incomplete response returned, reason: max_output_tokens", "\"other\""),
+            ("API Error: 500 boom", "\"internalServerError\""),
+        ] {
+            assert_eq!(info(Str::trusted(message)), word, "{message}");
         }
     }
 }

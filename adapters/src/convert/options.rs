@@ -32,7 +32,7 @@ pub struct Options {
     pub repair: bool,
     /// Parts that do not go over are checked in full too, not for their structure only.
     pub validate: bool,
-    /// A line longer than this many bytes is left out, and told.
+    /// A line longer than this many bytes is left out, and told; so is a document (an array of messages, an export), and what follows it.
     pub max_line: usize,
     /// Prompts that the log does not hold, in the order of the turns, as plain text.
     pub prompts: Vec<String>,

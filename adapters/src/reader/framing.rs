@@ -11,8 +11,12 @@ pub(crate) enum Framing {
     Values {
         finder: Values,
         buffer: Vec<u8>,
-        then: Option<(Streamed, usize)>,
+        /// A value of more bytes is not held, and nothing behind it is read.
+        most: usize,
+        then: Option<Streamed>,
     },
+    /// Behind a value that is too large.
+    LeftOut,
     /// A model's stream.
     Events(Sse),
     /// A log of which the beginning has not told yet whether it lies as its format has it: people keep the lines of a log in one array, or
@@ -28,7 +32,7 @@ pub(crate) enum Streamed {
 }
 
 impl Framing {
-    /// How logs that look so are cut; lines and events longer than `max_line` are left out.
+    /// How logs that look so are cut; lines, events and values longer than `max_line` are left out.
     pub(crate) fn of(layout: Layout, max_line: usize) -> Self {
         let begun = |then| Self::Begun {
             head: Vec::new(),
@@ -40,6 +44,7 @@ impl Framing {
             Layout::Document | Layout::Session => Self::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
+                most: max_line,
                 then: None,
             },
             _ => begun(Streamed::Lines),

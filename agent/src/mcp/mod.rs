@@ -55,7 +55,7 @@ use self::content::Store;
 use self::link::{Around, Trouble};
 use self::slot::{Phase, Slot};
 use crate::control_requests::HostRequests;
-use crate::tools::{Spec, Tool};
+use crate::tools::{Owner, Spec, Tool};
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_process::Watcher;
 
@@ -313,12 +313,6 @@ impl Mcp {
         })
     }
 
-    /// The servers whose tools need no permission, by the name that their tools bear.
-    pub fn trusted(&self) -> Vec<String> {
-        let slots = self.inner.all().into_iter();
-        slots.filter(|slot| slot.server.trusted).map(|slot| slot.server.name.clone()).collect()
-    }
-
     /// All servers, for `system/init`.
     pub fn status(&self) -> Vec<Known> {
         let known = |slot: Rc<Slot>| {
@@ -393,6 +387,10 @@ impl Inner {
                     schema: Value::Object((*tool.input_schema).clone()),
                     kind: ToolKind::Mcp,
                     reads_only: hint.unwrap_or(false),
+                    owner: Some(Owner {
+                        server: self.options.naming.part(&server.name),
+                        trusted: server.trusted,
+                    }),
                 };
                 (tool.name.clone().into_owned(), spec)
             })

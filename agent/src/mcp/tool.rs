@@ -93,6 +93,7 @@ impl ListResources {
             schema: json!({"type":"object","properties":{"server":{"type":"string","description":"Only the resources of this server"}},"additionalProperties":false}),
             kind: ToolKind::Mcp,
             reads_only: true,
+            owner: None,
         };
         Self { inner, spec }
     }
@@ -171,6 +172,7 @@ impl ReadResource {
             }),
             kind: ToolKind::Mcp,
             reads_only: true,
+            owner: None,
         };
         Self { inner, spec, server }
     }

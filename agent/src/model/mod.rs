@@ -34,7 +34,7 @@ pub use client::Client;
 pub(crate) use endpoint::key_variable;
 pub use endpoint::{Endpoint, Key, Patience};
 pub use gather::Gather;
-pub use spec::Spec;
+pub use spec::{Owner, Spec};
 pub(crate) use stream::is_broken;
 pub use written::Written;
 

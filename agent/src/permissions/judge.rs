@@ -23,7 +23,7 @@ impl Policy {
         let rules = || {
             self.rules
                 .iter()
-                .any(|(_, behavior, rule)| *behavior == Behavior::Allow && rule.names(&spec.name, spec.kind))
+                .any(|(_, behavior, rule)| *behavior == Behavior::Allow && rule.is_about(spec, true))
         };
         match spec.kind {
             ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Delete | ToolKind::Mkdir => {
@@ -69,7 +69,7 @@ impl Policy {
     pub(super) fn rules_for(&self, behavior: Behavior, spec: &Spec) -> impl Iterator<Item = (Source, &Rule)> {
         self.rules
             .iter()
-            .filter(move |(_, does, rule)| *does == behavior && rule.names(&spec.name, spec.kind))
+            .filter(move |(_, does, rule)| *does == behavior && rule.is_about(spec, behavior == Behavior::Allow))
             .map(|(source, _, rule)| (*source, rule))
     }
 
@@ -151,7 +151,7 @@ impl Policy {
     /// A list of tools may have parentheses: then only such commands exist.
     fn fits_the_list(&self, spec: &Spec, input: &Value, access: &Access) -> bool {
         let Some(only) = &self.only else { return true };
-        let rules: Vec<&Rule> = only.iter().filter(|rule| rule.names(&spec.name, spec.kind)).collect();
+        let rules: Vec<&Rule> = only.iter().filter(|rule| rule.is_about(spec, true)).collect();
         if rules.is_empty() || rules.iter().any(|rule| rule.content().is_none()) {
             return true;
         }
@@ -201,13 +201,7 @@ impl Policy {
                 whole().or_else(by_host).ok_or(Reason::Nothing)
             }
             Access::Mcp => {
-                let server = spec
-                    .name
-                    .strip_prefix("mcp__")
-                    .and_then(|rest| rest.split_once("__"))
-                    .map(|(server, _)| server);
-                let trusted = server.is_some_and(|server| self.trusted.iter().any(|known| known == server));
-                if trusted {
+                if self.trusts_servers && spec.owner.as_ref().is_some_and(|owner| owner.trusted) {
                     Ok(Reason::Mode(self.mode))
                 } else {
                     whole().ok_or(Reason::Nothing)

@@ -57,8 +57,8 @@ pub struct Policy {
     only: Option<Vec<Rule>>,
     /// What the host has said for the prompt in work.
     overrides: Overrides,
-    /// Servers whose tools run without a question.
-    trusted: Vec<String>,
+    /// Servers may be configured so that their tools run without a question.
+    trusts_servers: bool,
     denials: RefCell<Vec<Denial>>,
     /// Where whoever opens files finds the rules about reading.
     read_rules: ReadRules,
@@ -109,7 +109,7 @@ impl Policy {
             rules: Vec::new(),
             only: None,
             overrides: Overrides::default(),
-            trusted: Vec::new(),
+            trusts_servers: false,
             denials: RefCell::default(),
             read_rules: ReadRules::default(),
         };
@@ -245,9 +245,9 @@ impl Policy {
         self.mode = mode;
     }
 
-    /// The tools of these servers run without a question.
-    pub fn trust_servers(&mut self, names: Vec<String>) {
-        self.trusted = names;
+    /// Whether the tools of servers that are configured so run without a question.
+    pub const fn trusts_servers(&mut self, trusts: bool) {
+        self.trusts_servers = trusts;
     }
 
     /// Which tools the prompt that begins now may use.
@@ -260,7 +260,7 @@ impl Policy {
         let rules: Vec<Rule> = names.iter().filter_map(|name| Rule::parse(name, &self.grounds).ok()).collect();
         // Who names a tool means that one, though a family may be called the same.
         let exact = |rule: &Rule| specs.iter().any(|spec| spec.name == rule.tool());
-        let fits = |rule: &Rule, spec: &Spec| rule.tool() == spec.name || !exact(rule) && rule.names(&spec.name, spec.kind);
+        let fits = |rule: &Rule, spec: &Spec| rule.tool() == spec.name || !exact(rule) && rule.is_about(spec, true);
         let only = specs.iter().filter(|spec| rules.iter().any(|rule| fits(rule, spec)));
         self.overrides.only = Some(only.map(|spec| spec.name.clone()).collect());
     }

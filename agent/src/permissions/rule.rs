@@ -10,6 +10,7 @@ use super::family::Width;
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
 use super::{Family, PermissionForm};
+use crate::tools::Spec;
 use crate::workspace::PathPattern;
 use agentglot_adapters::raw::event::ToolKind;
 
@@ -219,6 +220,22 @@ impl Rule {
             return false;
         }
         self.family.is_some_and(|family| self.form.covers(family, kind, self.content.is_some()))
+    }
+
+    /// Whether it is about this tool. The name of a tool of an MCP server can be split in more than one way: what forbids counts by each,
+    /// what allows by the server that has the tool.
+    pub(super) fn is_about(&self, spec: &Spec, allows: bool) -> bool {
+        if !self.names(&spec.name, spec.kind) {
+            return false;
+        }
+        let (Some(owner), Some(meant)) = (spec.owner.as_ref().filter(|_| allows), self.tool.strip_prefix("mcp__")) else {
+            return true;
+        };
+        match meant.strip_suffix('*') {
+            Some("") => true,
+            Some(start) => start.strip_prefix(owner.server.as_str()).is_some_and(|rest| rest.starts_with("__")),
+            None => meant == owner.server || self.tool == spec.name,
+        }
     }
 
     /// Whether a list of the tools that there are means this tool by it: each name is one tool, however much a rule of that name is about.

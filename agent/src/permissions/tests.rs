@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::tools::{Access, ShellCommand};
+use crate::tools::{Access, Owner, ShellCommand};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::Launch;
@@ -43,6 +43,7 @@ pub(super) fn spec(name: &str, kind: ToolKind) -> Spec {
         schema: json!({}),
         kind,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -186,6 +187,56 @@ fn lists_of_tools_restrict_what_runs() {
     assert!(message.starts_with("Permission to use Write has been denied"), "{message}");
     let mcp = policy.judge(&spec("mcp__a__b", ToolKind::Mcp), &Value::Null, &Access::Mcp);
     assert_eq!(word(&mcp), "allow");
+}
+
+#[test]
+fn what_allows_a_server_allows_no_other_whose_name_begins_so() {
+    let room = room();
+    let of = |server: &str, tool: &str, trusted: bool| Spec {
+        owner: Some(Owner {
+            server: server.to_owned(),
+            trusted,
+        }),
+        ..spec(&format!("mcp__{server}__{tool}"), ToolKind::Mcp)
+    };
+    let judged = |rule: &str, behavior: Behavior, spec: &Spec| {
+        let mut launch = launch(Dialect::Claude, None);
+        let rules = vec![rule.to_owned()];
+        match behavior {
+            Behavior::Allow => launch.allowed_tools = rules,
+            _ => launch.disallowed_tools = rules,
+        }
+        word(&policy(&room, &launch).judge(spec, &Value::Null, &Access::Mcp))
+    };
+    // A rule, the server and the tool; what it does as one that allows, and as one that denies.
+    let cases = [
+        ("mcp__a", "a", "t", "allow", "deny"),
+        ("mcp__a", "a", "b__t", "allow", "deny"),
+        ("mcp__a", "a__b", "t", "ask", "deny"),
+        ("mcp__a", "a_", "t", "ask", "deny"),
+        ("mcp__a__*", "a__b", "t", "ask", "deny"),
+        ("mcp__a__*", "a", "b__t", "allow", "deny"),
+        ("mcp__a__b*", "a__b", "t", "ask", "deny"),
+        ("mcp__a__b*", "a", "b__t", "allow", "deny"),
+        ("mcp__a__b", "a__b", "t", "allow", "deny"),
+        ("mcp__a__b", "a", "b", "allow", "deny"),
+        ("mcp__a__b", "a", "b__t", "ask", "deny"),
+        ("mcp__a__b__t", "a__b", "t", "allow", "deny"),
+        ("mcp__a__b__t", "a", "b__t", "allow", "deny"),
+        ("mcp__*", "a__b", "t", "allow", "deny"),
+        ("mcp__a", "ab", "t", "ask", "ask"),
+    ];
+    for (rule, server, tool, allows, denies) in cases {
+        let spec = of(server, tool, false);
+        let got = [judged(rule, Behavior::Allow, &spec), judged(rule, Behavior::Deny, &spec)];
+        assert_eq!(got, [allows, denies], "{rule} and {tool} of {server}");
+    }
+    let mut qwen = policy(&room, &launch(Dialect::QwenCode, Some(PermissionMode::Ask)));
+    for trusts in [false, true] {
+        qwen.trusts_servers(trusts);
+        let got = [("a", true), ("a__b", false)].map(|(server, trusted)| word(&qwen.judge(&of(server, "t", trusted), &Value::Null, &Access::Mcp)));
+        assert_eq!(got, [if trusts { "allow" } else { "ask" }, "ask"]);
+    }
 }
 
 #[test]

@@ -30,5 +30,5 @@ pub mod web_search;
 pub mod work;
 pub mod write;
 
-pub use crate::model::Spec;
+pub use crate::model::{Owner, Spec};
 pub use tool::*;

@@ -39,6 +39,7 @@ impl Structured {
                 schema: schema.clone(),
                 kind: ToolKind::Other,
                 reads_only: false,
+                owner: None,
             },
             slot,
         }

@@ -86,6 +86,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         models: config.models(),
         record: settings.record,
         max_line: settings.max_line,
+        max_turn: settings.max_turn,
         max_prompt: settings.max_prompt,
         limits: Limits {
             file: settings.max_scan as u64,
@@ -100,6 +101,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         timers: Timers {
             start: settings.start_timeout,
             silence: settings.silence_timeout,
+            turn: settings.turn_timeout,
             permission: settings.permission_timeout,
             control: settings.control_timeout,
             shutdown: settings.shutdown_timeout,

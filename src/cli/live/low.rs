@@ -230,6 +230,9 @@ pub struct Settings {
     /// Seconds to wait for the next output of an agent in a turn; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SILENCE_TIMEOUT", default_value = "1800", value_parser = seconds)]
     pub silence_timeout: Duration,
+    /// Seconds that an agent may take for a turn, without the time that a host takes to answer; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_TURN_TIMEOUT", default_value = "86400", value_parser = seconds)]
+    pub turn_timeout: Duration,
     /// Seconds to wait for a host's answer to a permission question before it is denied; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PERMISSION_TIMEOUT", default_value = "600", value_parser = seconds)]
     pub permission_timeout: Duration,
@@ -269,6 +272,9 @@ pub struct Settings {
     /// Treat longer lines as damaged; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_LINE", default_value = "256M", value_parser = size)]
     pub max_line: usize,
+    /// How much an agent may say in one turn; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_TURN", default_value = "2G", value_parser = size)]
+    pub max_turn: usize,
     /// The longest prompt, as text or as a line of the host; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_PROMPT", default_value = "64M", value_parser = size)]
     pub max_prompt: usize,

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::ago;
 use crate::homes::{self, InDatabase, Kept, Lies};
-use crate::io::{Console, Input, Source, visible};
+use crate::io::{Console, Input, Source, one_line};
 use crate::stats::{By, Counter, Prices};
 use crate::status::{Failure, Status};
 
@@ -161,15 +161,15 @@ fn table(sessions: &[About]) -> String {
             text,
             "{:<9}  {:<36}  {:>8}  {:>3} {}  {:>9} tokens  {}",
             about.agent,
-            visible(&about.id),
+            one_line(&about.id),
             ago(about.written),
             about.turns,
             if about.turns == 1 { "turn " } else { "turns" },
             about.tokens,
-            visible(&prompt)
+            one_line(&prompt)
         );
         if let Some(cwd) = &about.cwd {
-            let _ = write!(text, "  [{}]", visible(cwd));
+            let _ = write!(text, "  [{}]", one_line(cwd));
         }
         text.truncate(text.trim_end().len());
         text.push('\n');

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::about;
 use super::place::{New, make};
 use crate::homes;
-use crate::io::{Console, Input, Output, Source, visible};
+use crate::io::{Console, Input, Output, Source};
 use crate::status::{Failure, Status};
 use crate::system::FileId;
 use crate::work::{self, Work};
@@ -191,7 +191,7 @@ fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure
         return Err(Failure::Usage(format!("{name}: there is no conversation in it")));
     }
     if sessions.len() > 1 {
-        let names: Vec<String> = sessions.iter().take(5).map(|id| visible(id).into_owned()).collect();
+        let names: Vec<String> = sessions.iter().take(5).cloned().collect();
         return Err(Failure::Usage(format!(
             "{name} holds {} sessions ({}{}); one is copied at a time, from a file of its own",
             sessions.len(),
@@ -210,13 +210,12 @@ fn cwd(copy: &Copy, of_source: Option<&str>, name: &str) -> Result<String, Failu
         (None, None) => (PathBuf::from("."), "here is"),
     };
     let told = |why: &str| {
-        let path = path.display().to_string();
         let hint = if copy.cwd.is_none() {
             "; --cwd DIR says where it is to go on"
         } else {
             ""
         };
-        Failure::Usage(format!("{name}: {said} {}, {why}{hint}", visible(&path)))
+        Failure::Usage(format!("{name}: {said} {}, {why}{hint}", path.display()))
     };
     if copy.cwd.is_none() && of_source.is_some() && !path.is_absolute() {
         return Err(told("which is no absolute path"));

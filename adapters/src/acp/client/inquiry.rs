@@ -41,6 +41,7 @@ impl Conversation {
                 id: text(session, "sessionId")?,
                 cwd: text(session, "cwd")?,
                 title: text(session, "title"),
+                name: None,
                 written: written.unwrap_or_default(),
             })
         };

@@ -288,7 +288,7 @@ impl SessionServer for Sessions {
             words::member("sessionId", &session.id, &mut list);
             list.push(',');
             words::member("cwd", &session.cwd, &mut list);
-            if let Some(title) = &session.title {
+            if let Some(title) = session.name.as_ref().or(session.title.as_ref()) {
                 list.push(',');
                 words::member("title", title, &mut list);
             }

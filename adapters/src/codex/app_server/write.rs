@@ -201,7 +201,7 @@ impl Encoder {
         }
         out.lit(status);
         out.lit("\",\"error\":");
-        failure(error, out);
+        error_object(error, "/params/turn/error/codexErrorInfo", out);
         let began = self.turn.began.filter(|_| self.style.agent);
         let ended = began.and(self.time(event)).filter(|_| status != "inProgress");
         for (name, millis) in [(",\"startedAt\":", began), (",\"completedAt\":", ended)] {
@@ -386,7 +386,7 @@ impl Encoder {
     fn error(&self, event: &Event<'_>, message: Str<'_>, again: bool, out: &mut Out) {
         self.open_in_turn("error", out);
         out.lit(",\"error\":");
-        failure(Some(message), out);
+        error_object(Some(message), "/params/error/codexErrorInfo", out);
         out.lit(if again { ",\"willRetry\":true}" } else { ",\"willRetry\":false}" });
         self.close(event, out);
     }
@@ -487,12 +487,16 @@ fn member(name: &str, value: Option<&str>, out: &mut Out) {
     }
 }
 
-fn failure(error: Option<Str<'_>>, out: &mut Out) {
+/// `info`: where its word for that stands.
+fn error_object(error: Option<Str<'_>>, info: &'static str, out: &mut Out) {
     match error {
         Some(error) => {
             out.lit("{\"message\":");
             out.str(error);
-            out.lit(",\"codexErrorInfo\":null,\"additionalDetails\":null}");
+            out.lit(",\"codexErrorInfo\":");
+            out.lit(&failure::info(error));
+            out.lit(",\"additionalDetails\":null}");
+            out.invented(info, "as far as the words of the failure tell");
         }
         None => out.lit("null"),
     }

@@ -28,11 +28,7 @@ pub(super) fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Op
             payload
         }
         (ToolKind::Mcp, _) | (_, Access::Mcp) => {
-            let (server, tool) = spec
-                .name
-                .strip_prefix("mcp__")
-                .and_then(|rest| rest.split_once("__"))
-                .unwrap_or(("", &spec.name));
+            let (server, tool) = spec.server_and_tool().unwrap_or(("", &spec.name));
             json!({"type": "mcp", "title": "Confirm MCP Tool Execution", "serverName": server, "toolName": tool, "toolDisplayName": tool})
         }
         (_, Access::Fetch(url)) => json!({"type": "info", "title": "Confirm Web Fetch", "prompt": url, "urls": [url]}),

@@ -153,7 +153,9 @@ fn suggestions(spec: &Spec, input: &Value, access: &Access) -> Value {
         ),
         (ToolKind::ExitPlan, _) => ("Approve Plan", text("plan").to_owned(), "Reject the plan and keep planning".to_owned()),
         (_, Access::Mcp) | (ToolKind::Mcp, _) => {
-            let name = spec.name.strip_prefix("mcp__").unwrap_or(&spec.name).replacen("__", ".", 1);
+            let name = spec
+                .server_and_tool()
+                .map_or_else(|| spec.name.clone(), |(server, tool)| format!("{server}.{tool}"));
             ("Allow MCP Call", name, "Block this MCP server call".to_owned())
         }
         (ToolKind::Subagent, _) => ("Allow Info Request", "Confirm AgentTool".to_owned(), INFO.to_owned()),

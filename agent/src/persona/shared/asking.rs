@@ -109,6 +109,7 @@ impl Ask {
                 }),
                 kind: ToolKind::Ask,
                 reads_only: true,
+                owner: None,
             },
         }
     }
@@ -152,6 +153,7 @@ impl ExitPlan {
                 }),
                 kind: ToolKind::ExitPlan,
                 reads_only: true,
+                owner: None,
             },
         }
     }

@@ -114,6 +114,7 @@ impl Threads {
         let now = (self.setup.now)() / 1000;
         Facts {
             originator: self.host.clone().unwrap_or_default(),
+            name: None,
             preview: preview.to_owned(),
             of: None,
             created: written.map_or(now, |millis| millis / 1000),
@@ -205,6 +206,7 @@ impl SessionServer for Threads {
             }
         };
         let mut facts = self.facts(found.title.as_deref().unwrap_or_default(), Some(found.written));
+        facts.name.clone_from(&found.name);
         let tells = reading.tells;
         facts.turns = reading.history.filter(|_| tells).map(History::turns).unwrap_or_default();
         match reading.then {
@@ -222,6 +224,7 @@ impl SessionServer for Threads {
                 let (id, mut launch, policy) = *how;
                 if id != session {
                     facts.of = Some(session.to_owned());
+                    facts.name = None;
                 }
                 launch.cwd.get_or_insert_with(|| found.cwd.clone());
                 launch.resume = Resume::Session(found.id.clone());
@@ -243,8 +246,9 @@ impl SessionServer for Threads {
     fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
         let Some(page) = self.listing.remove(request) else { return };
         let wanted = |listed: &&Listed| {
-            let title = listed.title.as_deref().unwrap_or_default();
-            title.contains(&page.search) && (page.folders.is_empty() || page.folders.contains(&listed.cwd))
+            let mut titles = listed.name.iter().chain(&listed.title);
+            (page.search.is_empty() || titles.any(|title| title.contains(&page.search)))
+                && (page.folders.is_empty() || page.folders.contains(&listed.cwd))
         };
         let mut all: Vec<&Listed> = sessions.iter().filter(wanted).collect();
         if page.ascending {
@@ -257,7 +261,8 @@ impl SessionServer for Threads {
             .map(|listed| match self.threads.get(&listed.id) {
                 Some(thread) => thread.object_with(""),
                 None => {
-                    let facts = self.facts(listed.title.as_deref().unwrap_or_default(), Some(listed.written));
+                    let mut facts = self.facts(listed.title.as_deref().unwrap_or_default(), Some(listed.written));
+                    facts.name.clone_from(&listed.name);
                     thread::object(&listed.id, &listed.cwd, None, "{\"type\":\"notLoaded\"}", &facts)
                 }
             })

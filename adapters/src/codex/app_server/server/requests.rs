@@ -21,6 +21,7 @@ const METHODS: &[&str] = &[
     "thread/list",
     "thread/loaded/list",
     "thread/unsubscribe",
+    "thread/name/set",
     "turn/start",
     "turn/steer",
     "turn/interrupt",
@@ -101,6 +102,18 @@ impl Threads {
                 if self.threads.get(&name).is_some_and(|thread| thread.turn().is_none()) {
                     self.close(&name, "the host has left the thread", actions);
                 }
+            }
+            "thread/name/set" => {
+                let (name, of) = (need(params, "name")?, need(params, "threadId")?);
+                let name = name.trim();
+                if name.is_empty() {
+                    return Err(Wrong::request("thread name must not be empty"));
+                }
+                let now = (self.setup.now)();
+                self.thread(params)?.named_anew(name, actions);
+                words::answer(id, "{}", actions);
+                let told = format!("{{\"threadId\":{},\"threadName\":{}}}", quoted(&of), quoted(name));
+                words::notify("thread/name/updated", &told, now, actions);
             }
             "turn/start" => {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;

@@ -54,6 +54,8 @@ pub(super) struct Thread {
 pub(super) struct Facts {
     /// Who began it.
     pub(super) originator: String,
+    /// What the host calls it.
+    pub(super) name: Option<String>,
     /// How it begins.
     pub(super) preview: String,
     /// The thread of which it is a copy.
@@ -100,6 +102,7 @@ enum Asked {
     Stop,
     Mode(PermissionMode),
     Model(String),
+    Name,
 }
 
 impl Thread {
@@ -408,8 +411,8 @@ impl Thread {
                 self.launch.model = Some(model.clone());
                 self.model = model;
             }
-            (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
-            (Some(Asked::Stop) | None, _) => {}
+            (Some(Asked::Mode(_) | Asked::Model(_) | Asked::Name), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
+            (Some(Asked::Stop), _) | (Some(Asked::Name), None) | (None, _) => {}
         }
         Ok(())
     }
@@ -459,6 +462,12 @@ impl Thread {
             ..self.facts.clone()
         };
         object(&self.id, self.cwd(), Some(&self.model), self.status_now(), &facts)
+    }
+
+    /// The host calls it so. Programs inside that give no names keep none.
+    pub(super) fn named_anew(&mut self, name: &str, actions: &mut Actions) {
+        self.facts.name = Some(name.to_owned());
+        self.request("rename_session", ControlKind::Other, Some(("title", name)), Asked::Name, actions);
     }
 
     /// The turn that runs.
@@ -563,10 +572,11 @@ pub(super) fn object(id: &str, cwd: &str, model: Option<&str>, status: &str, fac
             "{{\"id\":\"{id}\",\"sessionId\":\"{id}\",\"forkedFromId\":{of},\"parentThreadId\":null,\"preview\":{preview},\"ephemeral\":false,",
             "\"modelProvider\":\"agentglot\",\"model\":{model},\"createdAt\":{created},\"updatedAt\":{updated},\"recencyAt\":{updated},",
             "\"status\":{status},\"path\":null,\"cwd\":{cwd},\"cliVersion\":\"{version}\",\"originator\":{originator},\"source\":\"appServer\",",
-            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":null,\"projectId\":null,\"turns\":{turns}}}"
+            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":{name},\"projectId\":null,\"turns\":{turns}}}"
         ),
         id = id,
         of = quoted_or_null(facts.of.as_deref()),
+        name = quoted_or_null(facts.name.as_deref()),
         preview = quoted(&facts.preview),
         model = quoted_or_null(model),
         created = facts.created,

@@ -35,6 +35,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Edit,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -98,6 +98,7 @@ fn bash() -> Spec {
         }),
         kind: ToolKind::Shell,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -120,6 +121,7 @@ fn task_output() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -138,6 +140,7 @@ fn task_stop() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: false,
+        owner: None,
     }
 }
 

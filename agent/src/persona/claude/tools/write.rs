@@ -29,6 +29,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Write,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) fn patch() -> Rc<dyn Tool> {
         }),
         kind: ToolKind::Edit,
         reads_only: false,
+        owner: None,
     };
     Rc::new(Patch(spec))
 }

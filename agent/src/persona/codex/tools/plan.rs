@@ -41,6 +41,7 @@ pub(super) fn plan(todos: &Rc<Todos>) -> Rc<dyn Tool> {
         }),
         kind: ToolKind::Todo,
         reads_only: false,
+        owner: None,
     };
     tool(Dialect::Codex, invalid, spec, UpdatePlan(Rc::clone(todos)))
 }

@@ -46,6 +46,7 @@ fn spec() -> Spec {
         }),
         kind: ToolKind::Shell,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -49,6 +49,7 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
         }),
         kind: ToolKind::Todo,
         reads_only: false,
+        owner: None,
     };
     tools(Dialect::Cursor, say::invalid, [spec], UpdateTodos(Rc::clone(todos)))
 }

@@ -43,6 +43,7 @@ pub(super) fn read_spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -113,6 +114,7 @@ pub(super) fn write_spec() -> Spec {
         }),
         kind: ToolKind::Write,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -160,6 +162,7 @@ pub(super) fn replace_spec() -> Spec {
         }),
         kind: ToolKind::Edit,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -53,6 +53,7 @@ fn run_shell_command() -> Spec {
         }),
         kind: ToolKind::Shell,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -63,6 +64,7 @@ fn list_background_processes() -> Spec {
         schema: json!({"type": "object", "properties": {}}),
         kind: ToolKind::Other,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -81,6 +83,7 @@ fn read_background_output() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: true,
+        owner: None,
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
         }),
         kind: ToolKind::Todo,
         reads_only: false,
+        owner: None,
     };
     tool(Dialect::Gemini, say::invalid, spec, WriteTodos(Rc::clone(todos)))
 }

@@ -45,6 +45,7 @@ pub(super) fn read_spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -164,6 +165,7 @@ pub(super) fn write_spec() -> Spec {
         }),
         kind: ToolKind::Write,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -196,6 +198,7 @@ pub(super) fn edit_spec() -> Spec {
         }),
         kind: ToolKind::Edit,
         reads_only: false,
+        owner: None,
     }
 }
 

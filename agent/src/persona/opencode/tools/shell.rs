@@ -43,6 +43,7 @@ pub(super) fn shell(processes: &Rc<Processes>) -> Rc<dyn Tool> {
         }),
         kind: ToolKind::Shell,
         reads_only: false,
+        owner: None,
     };
     tool(Dialect::Opencode, say::invalid, spec, Shell(Rc::clone(processes)))
 }

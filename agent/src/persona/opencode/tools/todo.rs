@@ -41,6 +41,7 @@ pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
         }),
         kind: ToolKind::Todo,
         reads_only: false,
+        owner: None,
     };
     tool(Dialect::Opencode, say::invalid, spec, WriteTodos(Rc::clone(todos)))
 }

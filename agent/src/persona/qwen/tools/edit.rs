@@ -37,6 +37,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Edit,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::NotebookEdit,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn glob_spec() -> Spec {
         }),
         kind: ToolKind::Glob,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -130,6 +131,7 @@ pub(super) fn grep_spec() -> Spec {
         }),
         kind: ToolKind::Grep,
         reads_only: true,
+        owner: None,
     }
 }
 
@@ -215,6 +217,7 @@ pub(super) fn list_spec() -> Spec {
         }),
         kind: ToolKind::List,
         reads_only: true,
+        owner: None,
     }
 }
 

@@ -62,6 +62,7 @@ fn run_shell_command() -> Spec {
         }),
         kind: ToolKind::Shell,
         reads_only: false,
+        owner: None,
     }
 }
 
@@ -168,6 +169,7 @@ fn task_stop() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: false,
+        owner: None,
     }
 }
 

@@ -41,6 +41,7 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
         }),
         kind: ToolKind::Todo,
         reads_only: false,
+        owner: None,
     };
     tools(Dialect::QwenCode, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
 }

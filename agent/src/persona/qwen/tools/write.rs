@@ -26,6 +26,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Write,
         reads_only: false,
+        owner: None,
     }
 }
 
