@@ -88,9 +88,8 @@ const BETWEEN: &str = "While you were at work the user has sent what follows. It
 fn joins(asked: &HostPrompt) -> bool {
     let is_command = matches!(asked.parts.first(), Some(Part::Text(text)) if text.trim_start().starts_with('/')) && !asked.is_verbatim();
     let has_place = |(name, value): &(String, Value)| name == "priority" && value != "next";
-    !(asked.is_own() || asked.notices > 0 || asked.is_only_kept() || asked.chat.is_some() || asked.wanted.is_some())
-        && !is_command
-        && !asked.fields.iter().any(has_place)
+    let is_more = asked.is_own() || asked.notices > 0 || asked.is_only_kept() || asked.chat.is_some() || asked.wanted.is_some();
+    !(is_more || is_command || asked.fields.iter().any(has_place))
 }
 
 /// Two prompts as one: two texts are a text of two lines.
