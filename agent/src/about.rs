@@ -42,9 +42,9 @@ fn does_as_told(dialect: Dialect, flag: &Flag) -> bool {
     let persona = persona::of(dialect);
     match flag.means {
         M::Rest => persona.heeded().any(|name| flag.names.contains(&name)),
-        M::Private | M::Fallback | M::Thinking => false,
+        M::Private => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
-        M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
+        M::Model | M::Fallback | M::Thinking | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
         M::System | M::SystemFile | M::Append | M::AppendFile | M::Agents | M::Agent | M::Settings | M::SettingSources => true,
         M::Permission | M::PermissionIs(_) | M::Answerer | M::Answers | M::Tools | M::Allowed | M::Disallowed => true,
         M::Resume | M::Latest | M::SessionId | M::Fork | M::ResumeAt | M::Cwd | M::AddDir | M::Mcp | M::StrictMcp => true,
@@ -136,6 +136,11 @@ pub fn modes(dialect: Dialect) -> Vec<(String, &'static str)> {
         Means::PermissionIs(mode) => Some((flag.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "), mode)),
         _ => None,
     });
+    let asks_in_plan = persona::of(dialect).permissions.asks_in_plan;
+    let does = |mode| match mode {
+        PermissionMode::Plan if asks_in_plan => "what reads runs; what changes something is asked about",
+        _ => does(mode),
+    };
     words.chain(flags).map(|(name, mode)| (name, does(mode))).collect()
 }
 

@@ -335,7 +335,8 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                let asked = HostPrompt::of_prompt(input, prompt);
+                let mut asked = HostPrompt::of_prompt(input, prompt);
+                asked.waited = self.context.turns.busy.get() || self.context.host.prompts.any_waits();
                 self.context.host.prompt_is(&asked.id, PromptState::Queued);
                 self.context.host.prompts.put(asked);
                 true
@@ -506,6 +507,18 @@ fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
     named.chain(listed).any(|rule| names.iter().any(|name| rule.trim().starts_with(name)))
 }
 
+/// The most tokens for thinking in a mode of it.
+fn of_mode(mode: &str) -> Option<u64> {
+    match mode {
+        "disabled" => Some(0),
+        "enabled" | "adaptive" => Some(MOST_THINKING),
+        _ => None,
+    }
+}
+
+/// The most tokens for thinking where only the mode is said: all that the least reply of today's models has room for.
+const MOST_THINKING: u64 = 31_999;
+
 /// What the user says by the vendor's variable, in the environment or a file of settings.
 fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
     let known = persona::of(dialect).thinking_variable?;
@@ -541,11 +554,22 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
         agents: json(&launch.agents, "the subagents")?
             .map(|agents| settings::subagent::kinds(&agents))
             .unwrap_or_default(),
-        schema: json(&launch.json_schema, "the schema of the answer")?,
-        thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),
+        schema: json(&launch.json_schema, "the schema of the answer")?.map(valid).transpose()?,
+        thinking: launch
+            .max_thinking_tokens
+            .or_else(|| of_mode(launch.thinking.as_deref()?))
+            .or_else(|| thinking(parts.dialect, settings)),
         effort: launch.effort.clone(),
         ..Options::default()
     })
+}
+
+/// A schema that answers can be held against.
+fn valid(schema: serde_json::Value) -> Result<serde_json::Value, Error> {
+    match jsonschema::validator_for(&schema) {
+        Ok(_) => Ok(schema),
+        Err(error) => Err(Error::Usage(format!("--json-schema is not a valid JSON Schema: {error}"))),
+    }
 }
 
 /// JSON of the command line: itself, or the file that holds it, which may stand behind an `@`.

@@ -7,6 +7,8 @@ mod agent;
 mod agent_claude;
 #[cfg(unix)]
 mod agent_claude_lines;
+#[cfg(unix)]
+mod agent_claude_turns;
 #[cfg(target_os = "linux")]
 mod agent_commands;
 #[cfg(unix)]

@@ -54,6 +54,9 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
         if commands.is_dialog(&given.path[0]) && screen {
             return json!({"type": "dialog", "dialog": given.path[0]});
         }
+        if let Some(say) = commands.no_screen.filter(|_| commands.is_dialog(&given.path[0])) {
+            return message("info", say(&given.path[0]));
+        }
         if commands.is_dialog(&given.path[0]) {
             return failed(format!("The command \"/{}\" is not supported in this mode.", given.path[0]));
         }
@@ -68,19 +71,22 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
         Does::Help if screen => json!({"type": "dialog", "dialog": "help", "content": help(context)}),
         Does::Help => failed("The command \"/help\" is not supported in this mode."),
         Does::Clear => clear(context).await,
+        Does::Context => message("info", context_used(context)),
         Does::Compress => compress(context, args).await,
         Does::Chat => chats::run(context, given),
         Does::Model if args.is_empty() && screen => {
             json!({"type": "dialog", "dialog": "model", "content": context.model.options.borrow().model})
         }
-        Does::Model if args.is_empty() => message("info", format!("Current model: {}", context.model.options.borrow().model)),
+        Does::Model if args.is_empty() => message("info", (commands.model_told)(&context.model.options.borrow().model, false)),
         Does::Model => {
             if args.chars().any(char::is_whitespace) {
                 return failed(format!("{args:?} is no name of a model"));
             }
-            args.clone_into(&mut context.model.options.borrow_mut().model);
-            super::request::keep_model(chats, args);
-            message("info", format!("The model is {args} from now on."))
+            let model = context.model.names.named(args).unwrap_or_else(|| args.to_owned());
+            super::request::keep_model(chats, &model);
+            let told = (commands.model_told)(&model, true);
+            context.model.options.borrow_mut().model = model;
+            message("info", told)
         }
         Does::Tools if sub == Some("run") => run_tool(context, args),
         Does::Tools => message("info", tools(context, sub == Some("desc") || args == "desc" || args == "descriptions")),
@@ -92,6 +98,40 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
             json!({"type": "quit_confirmation", "prompt": "Do you want to quit?", "options": ["quit", "summary_and_quit", "save_and_quit", "cancel"]})
         }
         Does::Quit => json!({"type": "quit", "content": stats(context)}),
+    }
+}
+
+/// How full the context is, as a page.
+fn context_used(context: &Context) -> String {
+    let used = crate::session::control::context_usage(context);
+    let number = |value: &Value| value.as_u64().unwrap_or_default();
+    let (total, most) = (number(&used["totalTokens"]), number(&used["maxTokens"]));
+    let share = |tokens: u64, places: usize| format!("{:.places$}%", tokens as f64 / most.max(1) as f64 * 100.0);
+    let mut page = format!(
+        "## Context Usage\n\n**Model:** {}  \n**Tokens:** {} / {} ({})\n\n### Estimated usage by category\n\n| Category | Tokens | Percentage |\n\
+         |----------|--------|------------|",
+        used["model"].as_str().unwrap_or_default(),
+        short(total),
+        short(most),
+        share(total, 0)
+    );
+    for category in used["categories"].as_array().into_iter().flatten() {
+        let (name, tokens) = (category["name"].as_str().unwrap_or_default(), number(&category["tokens"]));
+        page.push_str(&format!("\n| {name} | {} | {} |", short(tokens), share(tokens, 1)));
+    }
+    page
+}
+
+/// A number in few signs: `950`, `8.8k`, `1m`.
+fn short(number: u64) -> String {
+    let of = |unit: f64, word: &str| {
+        let text = format!("{:.1}", number as f64 / unit);
+        format!("{}{word}", text.strip_suffix(".0").unwrap_or(&text))
+    };
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_950 => of(1e3, "k"),
+        _ => of(1e6, "m"),
     }
 }
 

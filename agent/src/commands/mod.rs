@@ -136,10 +136,11 @@ pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked
             asked.parts[asked.notices] = Part::Text(builtin::init(context));
             return Some(asked);
         }
-        if commands.find(&given.path[0]).is_some() || commands.is_dialog(&given.path[0]) {
+        let custom = custom::find(context, &given);
+        if commands.find(&given.path[0]).is_some() || (commands.is_dialog(&given.path[0]) && custom.is_none()) {
             return turn(context, chats, &given, asked, begun).await;
         }
-        if let Some(custom) = custom::find(context, &given) {
+        if let Some(custom) = custom {
             let text = custom::prompt(context, &custom, &given.args, true).await;
             asked.parts[asked.notices] = Part::Text(text.unwrap_or_else(|why| why));
             return Some(asked);
@@ -150,7 +151,7 @@ pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked
 }
 
 /// Adds what the host's own text names by `@path`.
-async fn expand(context: &Rc<Context>, asked: &mut HostPrompt) -> at::Found {
+pub(crate) async fn expand(context: &Rc<Context>, asked: &mut HostPrompt) -> at::Found {
     let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
         .iter()
         .filter_map(|part| match part {

@@ -78,6 +78,10 @@ pub struct HookForm {
     pub takes_callbacks: bool,
     /// A hook may put a call off.
     pub defers: bool,
+    /// Hooks that are asked about a permission, and the host, are asked side by side: what is said first holds. Else the host is asked behind them.
+    pub beside_host: bool,
+    /// A hook that ends the turn before a call ends it behind the calls of the reply, and the call runs if it may. Else it does not run.
+    pub stops_behind_calls: bool,
     /// What a hook says to the user stands behind the moment's name and the tool's.
     pub names_speakers: bool,
     /// The variable that says how often in a row hooks may keep a turn from its end, where there is one.
@@ -110,6 +114,8 @@ pub const PLAIN: HookForm = HookForm {
     has_time: false,
     takes_callbacks: false,
     defers: false,
+    beside_host: false,
+    stops_behind_calls: false,
     names_speakers: false,
     stop_cap_variable: None,
     project_variable: "AGENTGLOT_PROJECT_DIR",

@@ -55,6 +55,10 @@ pub(crate) struct HostPrompt {
     pub turn: String,
     /// Nothing is said: the turn before goes on.
     pub continues: bool,
+    /// It came while another one was answered, or waited itself.
+    pub waited: bool,
+    /// The ids of those that are part of it.
+    pub with: Vec<String>,
 }
 
 impl HostPrompt {
@@ -82,12 +86,8 @@ impl HostPrompt {
             is_text: matches!(prompt.content, Content::Text(_)),
             id: plain(input.origin.id),
             fields: fields(input.fields),
-            chat: None,
-            files: Vec::new(),
-            notices: 0,
-            wanted: None,
             turn: plain(input.origin.turn),
-            continues: false,
+            ..Self::default()
         }
     }
 
@@ -103,7 +103,6 @@ impl HostPrompt {
             is_text: true,
             id: plain(input.origin.id),
             fields: fields(input.fields),
-            files: Vec::new(),
             chat: Some(serde_json::json!({
                 "model": chat.model.map(|model| model.unescape().into_owned()),
                 "parts": value(chat.parts),
@@ -115,10 +114,8 @@ impl HostPrompt {
                 "session": input.origin.session.map(|id| id.unescape().into_owned()),
                 "instruction": instruction(chat.parts),
             })),
-            notices: 0,
-            wanted: None,
             turn: plain(input.origin.turn),
-            continues: false,
+            ..Self::default()
         }
     }
 }
@@ -171,6 +168,13 @@ impl PromptQueue {
     /// Whether a prompt waits.
     pub(crate) fn any_waits(&self) -> bool {
         !self.waiting.borrow().is_empty()
+    }
+
+    /// The next one, if it is such.
+    pub(crate) fn take_if(&self, is: impl Fn(&HostPrompt) -> bool) -> Option<HostPrompt> {
+        let mut waiting = self.waiting.borrow_mut();
+        let is = waiting.front().is_some_and(is);
+        if is { waiting.pop_front() } else { None }
     }
 
     /// The ids of those that wait, where they have one.

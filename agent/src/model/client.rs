@@ -361,7 +361,11 @@ impl Model for Client {
             }
             // Nobody listens on this machine: waiting does not start a server.
             let nobody = error.kind == ModelErrorKind::Refused && self.endpoint.is_local();
-            if nobody || failed >= patience.retries || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS)) {
+            let most = ask.most_overloaded.filter(|_| error.kind == ModelErrorKind::Overloaded);
+            if nobody
+                || failed >= patience.retries.min(most.unwrap_or(u32::MAX))
+                || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS))
+            {
                 return Err(error);
             }
             let wait = match error.retry_after {

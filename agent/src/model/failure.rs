@@ -19,6 +19,11 @@ impl ModelError {
         }
     }
 
+    /// Whether there is no such model.
+    pub(crate) fn is_of_unknown_model(&self) -> bool {
+        self.kind == ModelErrorKind::BadRequest && self.status == Some(404) && self.message.contains("model")
+    }
+
     /// Whether the same request may go better next time.
     pub const fn may_pass(&self) -> bool {
         use ModelErrorKind as Kind;

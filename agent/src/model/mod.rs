@@ -80,6 +80,8 @@ pub struct Ask<'a> {
     pub effort: Option<&'a str>,
     /// Call this tool.
     pub must_call: Option<&'a str>,
+    /// So often it is asked again when it is overloaded; absent as often as at other failures.
+    pub most_overloaded: Option<u32>,
 }
 
 /// Why there is no reply.

@@ -358,8 +358,8 @@ fn suggestion(command: &Command) -> String {
     };
     match (plain(0), plain(1)) {
         (Some(name), Some(sub)) if TWO_WORDS.contains(&name) => match plain(2) {
-            Some(script) if matches!((name, sub), ("npm" | "pnpm" | "yarn" | "bun", "run")) => format!("{name} {sub} {script}:*"),
-            _ => format!("{name} {sub}:*"),
+            Some(script) if matches!((name, sub), ("npm" | "pnpm" | "yarn" | "bun", "run")) => format!("{name} {sub} {script} *"),
+            _ => format!("{name} {sub} *"),
         },
         _ => command.text(),
     }

@@ -50,6 +50,8 @@ pub struct PermissionForm {
     pub withheld: Option<fn(&Spec, &Reason) -> String>,
     /// Permission for arguments of which there are none is permission for those that were asked about.
     pub empty_is_unchanged: bool,
+    /// In plan mode the host is asked about what is no reading. Else that is denied.
+    pub asks_in_plan: bool,
     /// What the host refuses stands among the denials of an outcome, and not only what a rule or a mode refuses.
     pub counts_refusals: bool,
 }
@@ -85,6 +87,7 @@ impl PermissionForm {
             commands_edit: true,
             withheld: None,
             empty_is_unchanged: false,
+            asks_in_plan: false,
             counts_refusals: true,
         }
     }

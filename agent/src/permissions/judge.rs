@@ -114,6 +114,7 @@ impl Policy {
                     reason: Reason::Mode(self.mode),
                 };
             }
+            PermissionMode::Plan if !reads && self.form().asks_in_plan => return self.ask(spec, input, access, Reason::Mode(self.mode)),
             PermissionMode::Plan if !reads => return self.deny(spec, access, Reason::Mode(self.mode)),
             _ => {}
         }

@@ -317,7 +317,7 @@ fn suggestions_allow_what_was_asked_about_and_no_more() {
     assert_eq!(
         suggestions,
         json!([{"type": "addRules", "rules": [
-            {"toolName": "Bash", "ruleContent": "git push:*"},
+            {"toolName": "Bash", "ruleContent": "git push *"},
             {"toolName": "Bash", "ruleContent": "./build.sh --all"},
         ], "behavior": "allow", "destination": "localSettings"}])
     );

@@ -11,12 +11,16 @@ pub struct Commands {
     pub all: &'static [Command],
     /// What only a program with a screen can do.
     pub dialogs: &'static [&'static str],
+    /// What is said of such a command where there is no screen, as an answer. Without it that is a failure.
+    pub no_screen: Option<fn(&str) -> String>,
     /// What becomes of a session whose user wants to begin anew.
     pub clears: Clears,
     /// What is told of a conversation that is made shorter; else the command says it.
     pub compressing: Option<Compressing>,
     /// Which model is said to have said what a command says; else the one in use.
     pub model: Option<&'static str>,
+    /// What is said of the model in use, and of one that was chosen.
+    pub model_told: fn(&str, bool) -> String,
     /// What a session has used.
     pub stats: fn(&Stats) -> String,
     /// `@path` may name any file, not only those of the workspace.
@@ -32,14 +36,25 @@ pub(crate) static NONE: Commands = Commands {
     reads: Reads::Nowhere,
     all: &[],
     dialogs: &[],
+    no_screen: None,
     clears: Clears::Conversation(""),
     compressing: None,
     model: None,
+    model_told,
     stats: |_| String::new(),
     reads_any_file: false,
     codes: |_| "refused",
     ignores: &[],
 };
+
+/// In the words of most vendors.
+pub(crate) fn model_told(model: &str, is_new: bool) -> String {
+    if is_new {
+        format!("The model is {model} from now on.")
+    } else {
+        format!("Current model: {model}")
+    }
+}
 
 /// What is wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +104,8 @@ pub enum Does {
     Chat,
     /// Begins anew.
     Clear,
+    /// Tells how full the context is.
+    Context,
     /// Makes the conversation shorter.
     Compress,
     /// Tells of the commands.

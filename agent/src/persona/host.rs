@@ -18,8 +18,8 @@ use crate::tools::{Access, Given, Spec};
 
 pub use super::host_tasks::{SubagentAtWork, SubagentEnd, SubagentTask, Task, TaskHost};
 pub use super::told::{
-    CallShown, Compacted, ContextParts, Ended, PromptState, Reached, Refused, ResultForm, SessionFacts, SubagentShown, Told, ToldCall, Unfinished,
-    interrupted,
+    CallShown, Compacted, ContextParts, Ended, PromptState, Reached, Refused, Reminders, ResultForm, SessionFacts, SubagentShown, Told, ToldCall,
+    Unfinished, interrupted,
 };
 
 /// What hosts of a vendor's are told.
@@ -68,6 +68,11 @@ pub trait HostPersona: fmt::Debug + Sync {
     /// What follows the session's facts when they are told for the first time.
     fn introduced(&self) -> Option<Told> {
         None
+    }
+
+    /// What the n-th turn of a session is called, where the host does not say.
+    fn turn_name(&self, session: &str, number: u64) -> String {
+        format!("{session}########{number}")
     }
 
     /// Requests of the host name their turns; else turns have names of ours.
@@ -243,6 +248,21 @@ pub trait HostPersona: fmt::Debug + Sync {
     /// A host takes back prompts that wait, and is told which those are.
     fn withdraws_prompts(&self) -> bool {
         false
+    }
+
+    /// What the host says while a turn runs belongs to it once its calls are done, and what waits for the next turn is one prompt.
+    fn joins_prompts(&self) -> bool {
+        false
+    }
+
+    /// How often the model is reminded of an answer that it has to give in a form, and what comes of a turn that ends without.
+    fn answer_reminders(&self) -> Reminders {
+        Reminders { most: 5, fails: true }
+    }
+
+    /// Another model answers from here on, for the first cannot be had: `overloaded`, `model_not_found`.
+    fn falls_back(&self, model: &str, to: &str, why: &'static str) -> Told {
+        self.inform(&format!("{to} answers in place of {model}: {why}"), json!({"level": "notice"}))
     }
 
     /// What goes on with a reply is its end, and the answer is both.

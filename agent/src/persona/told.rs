@@ -172,6 +172,15 @@ pub struct ResultForm {
     pub says_success: bool,
 }
 
+/// How often something is reminded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reminders {
+    /// So often.
+    pub most: u64,
+    /// A turn that ends in spite of them has failed.
+    pub fails: bool,
+}
+
 /// What becomes of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptState {

@@ -184,7 +184,7 @@ fn set_effort(context: &Context, effort: Option<String>) {
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
-fn context_usage(context: &Context) -> Value {
+pub(crate) fn context_usage(context: &Context) -> Value {
     let (Ok(conversation), wishes) = (context.conversation.try_borrow(), context.model.options.borrow()) else {
         return json!({"categories": [], "totalTokens": 0});
     };

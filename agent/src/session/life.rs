@@ -24,6 +24,7 @@ pub(crate) async fn live(context: Rc<Context>, chats: Rc<ChatRequests>) {
         go_on_with_deferred(&context).await;
     }
     while let Some(asked) = turn::background::next(&context).await {
+        let asked = turn::joined::with_those_behind(&context, asked);
         answer(&context, &chats, asked).await;
         if context.turns.is_last.get() {
             break;
@@ -34,13 +35,13 @@ pub(crate) async fn live(context: Rc<Context>, chats: Rc<ChatRequests>) {
 
 /// Answers one prompt.
 async fn answer(context: &Rc<Context>, chats: &ChatRequests, asked: HostPrompt) {
-    let id = asked.id.clone();
-    context.host.prompt_is(&id, PromptState::Started);
+    let mut ids = asked.with.clone();
+    ids.push(asked.id.clone());
+    ids.iter().for_each(|id| context.host.prompt_is(id, PromptState::Started));
     answered(context, chats, asked).await;
     let failed = context.turns.failed.take();
-    context
-        .host
-        .prompt_is(&id, if failed { PromptState::Cancelled } else { PromptState::Completed });
+    let became = if failed { PromptState::Cancelled } else { PromptState::Completed };
+    ids.iter().for_each(|id| context.host.prompt_is(id, became));
     crate::commands::request::restore(context, chats);
     context.turns.busy.set(false);
 }
@@ -144,7 +145,7 @@ fn begin(context: &Context) -> Instant {
 /// The turn is called this, or has a name of ours if this is empty.
 fn name_turn(context: &Context, name: &str) -> String {
     let name = match name {
-        "" => format!("{}########{}", context.host.session.borrow(), context.turns.begun.get()),
+        "" => context.host.persona.turn_name(&context.host.session.borrow(), context.turns.begun.get()),
         name => name.to_owned(),
     };
     context.host.events.set_turn(&name);
@@ -203,8 +204,7 @@ async fn traced(context: &Context, turn: &str, rounds: impl Future<Output = turn
 
 /// A prompt that hooks keep from its answer: the host is told why, and what became of it.
 fn unanswered(context: &Context, text: String, became: &Value) -> turn::Finished {
-    let about = json!({"prevent_continuation": true, "prompt_submit_outcome": became});
-    turn::hooks::inform(&context.host, "warning", &text, about);
+    turn::hooks::kept_from_answer(&context.host, &text, became);
     turn::Finished::of(turn::End::Done(text, None), 0)
 }
 
@@ -216,6 +216,8 @@ async fn finish(context: &Rc<Context>, conversation: Conversation, finished: &tu
     }
     crate::conversation::transcript::turn_ended(&context.host, &conversation, context.persona_session.keep()).await;
     *context.conversation.borrow_mut() = conversation;
+    let joined = context.turns.joined.take();
+    joined.iter().for_each(|id| context.host.prompt_is(id, PromptState::Completed));
     outcome::tell(context, finished, begun, fields);
 }
 

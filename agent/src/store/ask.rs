@@ -63,9 +63,6 @@ pub enum StoreError {
     /// There is none of this id or title.
     #[error("there is no session {0:?}")]
     NotFound(String),
-    /// There is none that could be gone on with.
-    #[error("there is no session to go on with")]
-    NoneYet,
     /// A new session cannot have this id.
     #[error("session id {0} is already in use")]
     InUse(String),
@@ -99,9 +96,9 @@ impl StoreError {
             ),
             exit_code: files.exit_code,
         };
-        match (self, files.none_yet, files.bad_id) {
+        match (self, files.bad_id) {
             (Self::NotFound(id), ..) => ArgError::no_session(files.dialect, id),
-            (Self::NoneYet, Some(text), _) | (Self::BadId(_), _, Some(text)) => line(text.to_owned()),
+            (Self::BadId(_), Some(text)) => line(text.to_owned()),
             (Self::InUse(id), ..) => files.in_use.map_or_else(|| ArgError::session_in_use(id), |words| line(words(id))),
             (Self::Busy(id), ..) => line(format!(
                 "Error: Session ID {id} is already in use. Another process is writing this session: end it first{}.",
@@ -115,6 +112,6 @@ impl StoreError {
 
     /// Whether a host that reads results gets one with the text in `errors`, before the program ends.
     pub const fn has_result(&self) -> bool {
-        matches!(self, Self::NotFound(_) | Self::NoneYet | Self::NoMessage(_) | Self::DropsMore(_))
+        matches!(self, Self::NotFound(_) | Self::NoMessage(_) | Self::DropsMore(_))
     }
 }

@@ -100,8 +100,6 @@ pub struct SessionFiles {
     pub have_folders: bool,
     /// Ids are given out before anything is said.
     pub given_out: bool,
-    /// Who asks for the latest session where there is none is refused so; else he gets a new one.
-    pub none_yet: Option<&'static str>,
     /// What is said of a new session's id that another one has.
     pub in_use: Option<fn(&str) -> String>,
     /// What is said of an id that is none.
@@ -155,11 +153,8 @@ impl Store {
         let writer = Rc::new(writer);
         let found = match &ask.which {
             Resume::New | Resume::Pick => None,
-            Resume::Latest => match self.latest() {
-                Some(found) => Some(found),
-                None if self.files.none_yet.is_some() => return Err(StoreError::NoneYet),
-                None => None,
-            },
+            // Where there is none, a new one.
+            Resume::Latest => self.latest(),
             Resume::Session(wanted) => match self.find(wanted) {
                 Some(found) => Some(found),
                 // Such an id was given out before anything was said.

@@ -33,12 +33,17 @@ pub(crate) struct AllDone {
     pub results: Vec<Part>,
     /// The turn ends here.
     pub end: Option<End>,
+    /// A hook that ends the turn ends it behind the calls that are left.
+    holds_behind: bool,
 }
 
 /// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
 /// then nothing runs.
 pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
-    let mut all = AllDone::default();
+    let mut all = AllDone {
+        holds_behind: context.persona.hooks.stops_behind_calls,
+        ..AllDone::default()
+    };
     let mut contexts = Vec::new();
     let (mut at, mut size) = (0, 0);
     while at < calls.len() {
@@ -95,7 +100,11 @@ fn over_limit(context: &Context, conversation: &Conversation, call: &Call) -> Op
 impl AllDone {
     /// Whether the turn ends before the calls that are left. A call that is put off keeps no other one from running.
     const fn stops(&self) -> bool {
-        !matches!(self.end, None | Some(End::Deferred(..)))
+        match self.end {
+            None | Some(End::Deferred(..)) => false,
+            Some(End::Held(_)) => !self.holds_behind,
+            Some(_) => true,
+        }
     }
 }
 
@@ -288,7 +297,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     };
     crate::host::display::pending(&context.host, conversation.subagent.as_ref(), call);
     let cancel = context.turns.cancel_of(conversation);
-    let permission = tokio::select! {
+    let (permission, stop) = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(context.host.persona.call_stopped()),
         permission = permission::ask(context, conversation, tool.as_ref(), call, &input) => permission,
@@ -308,6 +317,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
         }
         Permission::Denied { given, end, decision } => {
             ran.decision = Some(decision);
+            ran.end = stop.map(End::Held);
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
@@ -330,7 +340,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     }
     let after = hooks::after(context, conversation, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
-    ran.end = after.stop.map(End::Held);
+    ran.end = stop.or(after.stop).map(End::Held);
     if let Some(instead) = after.instead {
         given.content = vec![Part::Text(hooks::text_of_output(&instead))];
         if instead.is_object() {

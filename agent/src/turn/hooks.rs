@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::conversation::Conversation;
@@ -55,24 +56,24 @@ pub(crate) enum Before {
     Deny(String),
     /// The turn ends before it, so that a later run can come back to it.
     Defer,
-    /// The turn ends here, for this reason.
-    Stop(String),
 }
 
 /// Why a call does not run whose hook cannot be asked any more.
 const GUARD_GONE: &str =
     "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.";
 
-/// Before a call.
-pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value) -> Before {
+/// Before a call. Besides gives why the turn is to end, if a hook wants that.
+pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value) -> (Before, Option<String>) {
     let fields = about(call, input);
-    let outcome = run(context, conversation.subagent.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
+    let mut outcome = run(context, conversation.subagent.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
     if let Some(added) = outcome.context() {
         context.hooks.context.borrow_mut().insert(call.id.clone(), added);
     }
-    if let Some(why) = outcome.stop {
-        return Before::Stop(why);
-    }
+    let stop = outcome.stop.take();
+    (said_before(context, conversation, call, outcome), stop)
+}
+
+fn said_before(context: &Context, conversation: &Conversation, call: &Call, outcome: HookOutcome) -> Before {
     // Whoever put a call off wants to have a say before it runs.
     let again = context.turns.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
     if again && outcome.unheard {
@@ -100,25 +101,41 @@ pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, c
     }
 }
 
-/// The host is about to be asked for permission. Returns an answer in its place, in the shape of its own.
-pub(crate) async fn before_question(
+/// The host is about to be asked for permission, or is being asked. Returns an answer in its place, in the shape of its own.
+pub(crate) async fn at_question(
     context: &Rc<Context>,
-    conversation: &Conversation,
+    subagent: Option<&RunningSubagent>,
     call: &Call,
     input: &Value,
     suggestions: Option<&Value>,
 ) -> Option<Value> {
     let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
     fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
-    run(
-        context,
-        conversation.subagent.as_ref(),
-        HookEvent::PermissionRequest,
-        fields,
-        Some(&call.id),
-    )
-    .await
-    .decision
+    run(context, subagent, HookEvent::PermissionRequest, fields, Some(&call.id))
+        .await
+        .decision
+}
+
+/// The same beside the host: hooks are heard to their end, though the host may have decided by then. `None` if they have nothing to decide.
+pub(crate) fn beside_question(
+    context: &Rc<Context>,
+    subagent: Option<&RunningSubagent>,
+    call: &Call,
+    input: &Value,
+    suggestions: Option<&Value>,
+) -> Option<oneshot::Receiver<Value>> {
+    if !context.hooks.runner.any(HookEvent::PermissionRequest) {
+        return None;
+    }
+    let (decides, decided) = oneshot::channel();
+    let (asked, subagent, call) = (Rc::clone(context), subagent.cloned(), call.clone());
+    let (input, suggestions) = (input.clone(), suggestions.cloned());
+    context.host.jobs.spawn(async move {
+        if let Some(decision) = at_question(&asked, subagent.as_ref(), &call, &input, suggestions.as_ref()).await {
+            let _ = decides.send(decision);
+        }
+    });
+    Some(decided)
 }
 
 /// What hooks want behind a call.
@@ -238,13 +255,33 @@ pub(crate) async fn session_begins(context: &Rc<Context>) -> Option<String> {
 /// The user has said something.
 pub(crate) async fn before_prompt(context: &Rc<Context>, prompt: &str) -> Heard {
     let mut added: Vec<String> = session_begins(context).await.into_iter().collect();
+    let heard = before_prompt_in_turn(context, prompt).await;
+    added.extend(heard.context);
+    Heard {
+        context: (!added.is_empty()).then(|| added.join("\n")),
+        ..heard
+    }
+}
+
+/// The user has said something while a turn runs.
+pub(crate) async fn before_prompt_in_turn(context: &Rc<Context>, prompt: &str) -> Heard {
     let outcome = run(context, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
-    added.extend(outcome.context());
+    let context = outcome.context();
     Heard {
         blocked: outcome.block,
         stopped: outcome.stop,
-        context: (!added.is_empty()).then(|| added.join("\n")),
+        context,
     }
+}
+
+/// Tells the host that hooks keep a prompt from its answer, and what became of it.
+pub(crate) fn kept_from_answer(host: &Host, text: &str, became: &Value) {
+    inform(
+        host,
+        "warning",
+        text,
+        json!({"prevent_continuation": true, "prompt_submit_outcome": became}),
+    );
 }
 
 /// Somebody waits for the user. Hooks hear of it if he has not answered by then.
@@ -350,7 +387,10 @@ pub(crate) async fn model_failed(context: &Rc<Context>, error: &str, said: &str)
 
 /// The conversation is about to be made shorter.
 pub(crate) async fn before_compaction(context: &Rc<Context>, trigger: &str, wish: Option<&str>) {
-    let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
+    let fields = vec![
+        ("trigger", json!(trigger)),
+        ("custom_instructions", json!(wish.filter(|wish| !wish.is_empty()))),
+    ];
     run(context, None, HookEvent::PreCompact, fields, None).await;
 }
 

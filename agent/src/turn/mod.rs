@@ -7,7 +7,9 @@ pub(crate) mod client_tools;
 pub(crate) mod compact;
 pub(crate) mod context;
 pub(crate) mod deferred;
+mod fallback;
 pub(crate) mod hooks;
+pub(crate) mod joined;
 pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod permission;
@@ -103,12 +105,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         if let Some(limit) = conversation.max_rounds.filter(|limit| rounds >= *limit + tries.gone_on) {
             return Finished::of(End::Rounds(limit), rounds);
         }
-        if let Some(limit) = context
-            .host
-            .launch
-            .max_budget_usd
-            .filter(|limit| context.model.usage.borrow().cost() >= *limit)
-        {
+        if let Some(limit) = spent(context) {
             return Finished::of(End::Budget(limit), rounds);
         }
         if main {
@@ -126,6 +123,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                     continue;
                 }
                 return Finished::of(End::Failed(error), rounds);
+            }
+            Err(Broken::Failed(error)) if fallback::takes_over(context, conversation, &error) => {
+                rounds -= 1;
+                continue;
             }
             Err(Broken::Failed(error)) => return Finished::of(End::Failed(error), rounds),
             Err(Broken::Lost(_)) if tries.lost < context.host.persona.asks_again() => {
@@ -159,6 +160,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
         conversation.messages.push(Rc::new(reply.message));
+        // What such a reply wants to be done is not done any more.
+        if let Some(limit) = spent(context) {
+            return Finished::of(End::Budget(limit), rounds);
+        }
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
             let done = calls::run(context, conversation, calls, cut).await;
             if !done.results.is_empty() {
@@ -220,7 +225,11 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             let missing = wanted
                 .then(|| {
                     structured::take(context.model.options.borrow().schema.as_ref(), &text, &context.tools.structured);
-                    structured::missing(&context.tools.structured, &mut tries.unstructured)
+                    structured::missing(
+                        &context.tools.structured,
+                        &mut tries.unstructured,
+                        context.host.persona.answer_reminders(),
+                    )
                 })
                 .flatten();
             match missing {
@@ -269,6 +278,9 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
         }
         if let Some(reminder) = context.persona_session.reminder().filter(|_| main) {
             remind(context, conversation, &reminder);
+        }
+        if main && let Some(end) = joined::read(context, conversation).await {
+            return Finished::of(end, rounds);
         }
     }
 }
@@ -356,6 +368,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         thinking: wishes.thinking,
         effort: wishes.effort.as_deref(),
         must_call: None,
+        most_overloaded: fallback::next(context, &conversation.model).map(|_| fallback::PATIENCE),
     };
     let made = conversation.messages.iter().flat_map(|message| message.calls());
     context.model.calls.borrow_mut().know(made.map(|call| call.id.as_str()));
@@ -497,6 +510,12 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
             Ok(Reply { id, message, stop })
         }
     }
+}
+
+/// The budget, if it is spent.
+fn spent(context: &Context) -> Option<f64> {
+    let limit = context.host.launch.max_budget_usd?;
+    (context.model.usage.borrow().cost() >= limit).then_some(limit)
 }
 
 /// The host may have named another model since the turn began.

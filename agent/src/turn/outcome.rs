@@ -54,6 +54,8 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     });
     let failed = said.kind != OutcomeKind::Success;
     context.turns.failed.set(failed);
+    // A turn that a spent budget ends is one, though the model was not asked.
+    let turns = finished.rounds.max(u64::from(matches!(finished.end, End::Budget(_))));
     let outcome = Outcome {
         text: (!failed).then_some(Str::trusted(&text)),
         error: failed.then_some(Str::trusted(&text)),
@@ -61,7 +63,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         duration_api_ms: Some(Raw::trusted(&api)),
         // A command of the agent's own is no turn of the model's.
         num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
-            .then_some(Count::derived(finished.rounds)),
+            .then_some(Count::derived(turns)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(if context.host.persona.counts_thread(context.host.launch.format.mode) {
             let mut all = spent.before;
@@ -220,7 +222,7 @@ impl<'a> Synthetic<'a> {
             ModelErrorKind::RateLimit => "rate_limit",
             ModelErrorKind::TooLong => "invalid_request",
             ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
-            ModelErrorKind::BadRequest if error.status == Some(404) && error.message.contains("model") => "model_not_found",
+            _ if error.is_of_unknown_model() => "model_not_found",
             _ => "unknown",
         };
         Self {

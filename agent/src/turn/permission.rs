@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::control_requests::{self, NOBODY, Question};
 use crate::conversation::Conversation;
@@ -15,7 +16,7 @@ use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
 use crate::workspace::Target;
 use agentglot_adapters::raw::event::{ControlKind, DetailShape};
-use agentglot_adapters::raw::launch::PermissionMode;
+use agentglot_adapters::raw::launch::{Answerer, PermissionMode};
 
 /// What became of the question.
 #[derive(Debug)]
@@ -51,12 +52,32 @@ pub(crate) fn withheld(context: &Context, conversation: &Conversation, name: &st
     context.policy.borrow().withheld(tool.spec())
 }
 
-/// Asks for permission: hooks first, then the rules, then the host.
-pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Permission {
+/// Asks for permission: hooks first, then the rules, then the host. Besides gives why a hook wants the turn to end behind the calls of the reply.
+pub(crate) async fn ask(
+    context: &Rc<Context>,
+    conversation: &Conversation,
+    tool: &dyn Tool,
+    call: &Call,
+    input: &Value,
+) -> (Permission, Option<String>) {
+    let (before, stop) = hooks::before(context, conversation, call, input).await;
+    let behind = context.persona.hooks.stops_behind_calls;
+    if let Some(why) = stop.as_ref().filter(|_| !behind) {
+        return (Permission::Held(why.clone()), None);
+    }
+    let is_final = matches!(before, Before::Deny(_));
+    let permission = judged(context, conversation, tool, call, input, before).await;
+    // A call that others have not allowed ends nothing: the model goes on with that.
+    let stop = stop.filter(|_| is_final || matches!(permission, Permission::Given(..)));
+    (permission, stop)
+}
+
+/// Judges a call about which hooks have said this.
+async fn judged(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, before: Before) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let (mut asked_by_hook, mut allowed_by_hook) = (None, false);
-    match hooks::before(context, conversation, call, &input).await {
+    match before {
         Before::Nothing => {}
         Before::Allow(updated) => {
             input = updated.unwrap_or(input);
@@ -69,7 +90,6 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
         Before::Changed(updated) => input = updated,
         Before::Defer => return Permission::Deferred(input),
         Before::Deny(why) => return unheard(context, tool, &access, &Unheard::Hook(why), false),
-        Before::Stop(why) => return Permission::Held(why),
     }
     // What hooks have changed is judged as it is now.
     let access = tool.access(&input);
@@ -85,10 +105,10 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
             fields: Vec::new(),
         },
         asked @ Verdict::Ask {
-            reason: Reason::Rule { .. } | Reason::Hidden(_),
+            reason: Reason::Rule { .. } | Reason::Hidden(_) | Reason::Mode(_),
             ..
         } => asked,
-        // A hook's permission makes other questions needless. What a rule forbids, or wants a person to say, it does not allow.
+        // A hook's permission makes other questions needless. What a rule or the mode forbids, or wants a person to say, it does not allow.
         _ if allowed_by_hook => return given(input, Decision::accepts("hook", Some("hook"))),
         asked @ Verdict::Ask {
             reason: Reason::Unclear(_), ..
@@ -100,12 +120,19 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
         Verdict::Allow { reason } => given(input, Decision::of(&reason, true)),
         Verdict::Deny { message, reason } => {
             let permission = denied(&message, false, Decision::of(&reason, false));
-            if context.policy.borrow().mode() == PermissionMode::DontAsk && reason.kind() == Some("mode") {
+            let by_mode = context.policy.borrow().mode() == PermissionMode::DontAsk && reason.kind() == Some("mode");
+            // What files may not be read or written is no question at all.
+            let by_rule = matches!(reason, Reason::Rule { .. }) && !matches!(access, Access::Read(_) | Access::Write(_));
+            if by_mode || by_rule {
                 tell_refused(context, conversation, call, &permission, reason.kind(), None);
             }
             permission
         }
-        Verdict::Ask { suggestions, mut fields, .. } => {
+        Verdict::Ask {
+            reason,
+            suggestions,
+            mut fields,
+        } => {
             if let Some(subagent) = &conversation.subagent {
                 fields.push(("agent_id".to_owned(), json!(subagent.id)));
             }
@@ -119,8 +146,12 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
                         .map(|diff| ("preview".to_owned(), Value::String(diff))),
                 );
             }
-            let why = asked_by_hook.filter(|why| !why.is_empty());
-            host(context, conversation, tool, &access, call, &input, suggestions, fields, why.as_deref()).await
+            let by = match (&asked_by_hook, &reason) {
+                (Some(why), _) => Some(("hook", Some(why.as_str()).filter(|why| !why.is_empty()))),
+                (None, Reason::Mode(_)) => Some(("mode", None)),
+                (None, _) => None,
+            };
+            host(context, conversation, tool, &access, call, &input, suggestions, fields, by).await
         }
     }
 }
@@ -137,7 +168,7 @@ async fn preview(context: &Context, tool: &dyn Tool, call: &Call, input: &Value)
     tool.preview(input, &cx).await
 }
 
-/// Asks the host. `why`: a hook wants that, for this reason.
+/// Asks the host. `by`: who wants that, and for which reason.
 #[allow(clippy::too_many_arguments)]
 async fn host(
     context: &Rc<Context>,
@@ -148,10 +179,13 @@ async fn host(
     input: &Value,
     suggestions: Option<Value>,
     mut fields: Vec<(String, Value)>,
-    why: Option<&str>,
+    by: Option<(&'static str, Option<&str>)>,
 ) -> Permission {
-    if let Some(decision) = hooks::before_question(context, conversation, call, input, suggestions.as_ref()).await {
-        return read(context, tool, access, &decision, input, None);
+    let why = by.filter(|(whose, _)| *whose == "hook").and_then(|(_, why)| why);
+    let subagent = conversation.subagent.as_ref();
+    let beside = context.persona.hooks.beside_host && context.host.launch.answerer == Answerer::Host;
+    if !beside && let Some(decision) = hooks::at_question(context, subagent, call, input, suggestions.as_ref()).await {
+        return read_hook(context, tool, access, &decision, input);
     }
     let shown = show_targets(context, access, &mut fields);
     let diff = if crate::host::display::shows_changes(&context.host, access) {
@@ -160,6 +194,9 @@ async fn host(
         None
     };
     crate::host::display::confirms(&context.host, conversation.subagent.as_ref(), tool, call, input, diff.as_deref());
+    let hooks = beside
+        .then(|| hooks::beside_question(context, subagent, call, input, suggestions.as_ref()))
+        .flatten();
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),
@@ -176,7 +213,19 @@ async fn host(
         format!("{} needs your permission to use {}", context.persona.hooks.agent, call.name),
         "permission_prompt",
     );
-    let answer = crate::host::state::waiting(&context.host, context.host.requests.ask(question)).await;
+    let asked = async {
+        let asked = context.host.requests.ask(question);
+        match context.host.launch.answerer {
+            // Nobody is waited for.
+            Answerer::Nobody => asked.await,
+            _ => crate::host::state::waiting(&context.host, asked).await,
+        }
+    };
+    let answer = tokio::select! {
+        biased;
+        answer = asked => answer,
+        decision = decided(hooks) => return read_hook(context, tool, access, &decision, input),
+    };
     drop(notice);
     match answer {
         Ok(answer) => {
@@ -186,12 +235,41 @@ async fn host(
                 (permission, _) => permission,
             };
             if is_of_nobody(&answer) {
-                tell_refused(context, conversation, call, &permission, why.map(|_| "hook"), why);
+                tell_refused(context, conversation, call, &permission, by.map(|(whose, _)| whose), why);
             }
             permission
         }
         Err(control_requests::Unanswered::Failed(why)) => unheard(context, tool, access, &Unheard::Failed(why), false),
         Err(control_requests::Unanswered::Gone) => unheard(context, tool, access, &Unheard::Gone, false),
+    }
+}
+
+/// What hooks decide beside the host, once they do.
+async fn decided(hooks: Option<oneshot::Receiver<Value>>) -> Value {
+    match hooks {
+        Some(hooks) => match hooks.await {
+            Ok(decision) => decision,
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads what a hook has decided in the host's place.
+fn read_hook(context: &Context, tool: &dyn Tool, access: &Access, decision: &Value, input: &Value) -> Permission {
+    match read(context, tool, access, decision, input, None) {
+        Permission::Given(input, decision, open) if decision.source == Some("user_temporary") => {
+            Permission::Given(input, Decision::accepts("hook", Some("hook")), open)
+        }
+        Permission::Denied { given, end: false, decision } if decision.source == Some("user_reject") => Permission::Denied {
+            given,
+            end: false,
+            decision: Decision {
+                refused_by_host: decision.refused_by_host,
+                ..Decision::rejects("hook", Some("hook"))
+            },
+        },
+        permission => permission,
     }
 }
 

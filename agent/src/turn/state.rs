@@ -30,6 +30,8 @@ pub(crate) struct TurnState {
     pub busy: Cell<bool>,
     /// A limit of the whole run has ended the turn: no other one follows.
     pub is_last: Cell<bool>,
+    /// The ids of prompts that the turn has read besides its own.
+    pub joined: RefCell<Vec<String>>,
     /// The last turn's outcome was a failure.
     pub failed: Cell<bool>,
     /// What was said before the turn that runs.

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use crate::conversation::Conversation;
 use crate::model::message::{Call, Part};
+use crate::persona::host::Reminders;
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 
 /// The tool's name.
 pub(crate) const NAME: &str = "StructuredOutput";
 
-/// So often the model is reminded that it has to call it, and so often it may call it with what has not the form.
+/// So often the model may call it with what has not the form.
 const TRIES: u64 = 5;
 
 /// What the model gave, if it did.
@@ -56,9 +57,13 @@ impl Tool for Structured {
         match jsonschema_of(&self.spec.schema, input) {
             Ok(()) => {
                 *self.slot.borrow_mut() = Some(input.clone());
-                Given::text("Structured output provided successfully")
+                const TAKEN: &str = "Structured output provided successfully";
+                Given::text(TAKEN).with(DetailShape::Claude, TAKEN.into())
             }
-            Err(why) => Given::error(format!("Output does not match required schema: {why}")),
+            Err(why) => {
+                let why = format!("Output does not match required schema: {why}");
+                Given::error(why.as_str()).with(DetailShape::Claude, format!("Error: {why}").into())
+            }
         }
     }
 }
@@ -71,13 +76,13 @@ pub(crate) enum Missing {
     GivenUp(u64),
 }
 
-/// Whether the model ends without the answer that it has to give by the tool: it has not given it, and was reminded so often.
-pub(crate) fn missing(slot: &Slot, tries: &mut u64) -> Option<Missing> {
+/// What is to be done about a model that ends without the answer that it has to give by the tool, once it was reminded so often.
+pub(crate) fn missing(slot: &Slot, tries: &mut u64, wanted: Reminders) -> Option<Missing> {
     if slot.borrow().is_some() {
         return None;
     }
-    if *tries == TRIES {
-        return Some(Missing::GivenUp(TRIES));
+    if *tries == wanted.most {
+        return wanted.fails.then_some(Missing::GivenUp(wanted.most));
     }
     *tries += 1;
     Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))

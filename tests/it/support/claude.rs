@@ -33,7 +33,8 @@ pub(crate) fn hello(moments: &[&str], more: &Value) -> String {
     request("hello", &hello.to_string())
 }
 
-fn respond(asked: &Value, answer: &Value) -> String {
+/// The answer to what was asked.
+pub(crate) fn respond(asked: &Value, answer: &Value) -> String {
     json!({"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": answer}}).to_string()
 }
 

@@ -10,13 +10,17 @@ pub(super) static COMMANDS: Commands = Commands {
     all: &[
         command("clear", &["reset", "new"], "Clear the conversation history", Does::Clear),
         command("compact", &[], "Compresses the context by replacing it with a summary.", Does::Compress),
-        command("usage", &[], "Check session stats.", Does::Stats),
+        command("context", &[], "Show how full the context is", Does::Context),
+        command("model", &[], "Show the model, or choose another one", Does::Model),
+        command("usage", &["stats"], "Check session stats.", Does::Stats),
         command("cost", &[], "Check session stats.", Does::Stats),
     ],
-    dialogs: &[],
+    dialogs: DIALOGS,
+    no_screen: Some(|name| format!("/{name} isn't available in this environment.")),
     clears: Clears::Session(reset),
     compressing: Some(Compressing { status, done: compacted }),
     model: Some("<synthetic>"),
+    model_told,
     stats,
     // The user of the program may name any file; its hosts say of other people's text that it is to be taken as it stands.
     reads_any_file: true,
@@ -24,6 +28,40 @@ pub(super) static COMMANDS: Commands = Commands {
     codes: |_| "refused",
     ignores: &[],
 };
+
+/// What the program says so of, in this mode.
+const DIALOGS: &[&str] = &[
+    "add-dir",
+    "bug",
+    "copy",
+    "diff",
+    "exit",
+    "export",
+    "extra-usage",
+    "feedback",
+    "help",
+    "hooks",
+    "ide",
+    "login",
+    "logout",
+    "memory",
+    "permissions",
+    "plan",
+    "plugin",
+    "privacy-settings",
+    "quit",
+    "release-notes",
+    "resume",
+    "rewind",
+    "skills",
+    "status",
+    "statusline",
+    "tasks",
+    "terminal-setup",
+    "theme",
+    "upgrade",
+    "vim",
+];
 
 const fn command(name: &'static str, aliases: &'static [&'static str], description: &'static str, does: Does) -> Command {
     Command {
@@ -59,6 +97,14 @@ fn compacted(session: &str) -> Value {
         "type": "user", "message": {"role": "user", "content": "<local-command-stdout>Compacted </local-command-stdout>"},
         "session_id": session, "parent_tool_use_id": null, "uuid": line_id(), "isReplay": true,
     })
+}
+
+fn model_told(model: &str, is_new: bool) -> String {
+    if is_new {
+        format!("Set model to `{model}` for this session only")
+    } else {
+        format!("Current model: `{model}`\nUsage: /model <name>.")
+    }
 }
 
 fn stats(stats: &Stats) -> String {

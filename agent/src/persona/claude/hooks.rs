@@ -24,6 +24,8 @@ pub(super) static HOOKS: HookForm = HookForm {
     has_time: false,
     takes_callbacks: true,
     defers: true,
+    beside_host: true,
+    stops_behind_calls: true,
     names_speakers: true,
     stop_cap_variable: Some("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
     project_variable: "CLAUDE_PROJECT_DIR",

@@ -12,7 +12,7 @@ use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
 use crate::persona::host::{
-    Compacted, Ended, HostPersona, PromptState, Refused, ResultForm, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status,
+    Compacted, Ended, HostPersona, PromptState, Refused, Reminders, ResultForm, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status,
 };
 use crate::tools::jobs::Job;
 
@@ -24,8 +24,33 @@ impl HostPersona for ClaudeHost {
         true
     }
 
+    fn joins_prompts(&self) -> bool {
+        true
+    }
+
+    fn answer_reminders(&self) -> Reminders {
+        Reminders { most: 1, fails: false }
+    }
+
+    fn falls_back(&self, model: &str, to: &str, why: &'static str) -> Told {
+        let because = match why {
+            "overloaded" => format!("due to high demand for {model}"),
+            _ => format!("because {model} is not available"),
+        };
+        let members = json!({
+            "trigger": why, "original_model": model, "fallback_model": to, "content": format!("Switched to {to} {because}"),
+        });
+        Told::System("model_fallback", members)
+    }
+
+    fn turn_name(&self, _: &str, _: u64) -> String {
+        line_id()
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         match error.kind {
+            ModelErrorKind::Authentication if error.message.contains("x-api-key") => "Invalid API key · Fix external API key".to_owned(),
+            ModelErrorKind::Authentication => format!("Failed to authenticate. API Error: {}", with_status(error)),
             ModelErrorKind::TooLong => format!("Prompt is too long · API Error: {}", with_status(error)),
             _ => format!("API Error: {}", with_status(error)),
         }

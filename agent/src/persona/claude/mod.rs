@@ -83,7 +83,6 @@ static SESSIONS: SessionFiles = SessionFiles {
     have_paths: true,
     have_folders: true,
     given_out: false,
-    none_yet: Some("No conversation found to continue"),
     in_use: None,
     bad_id: Some("Error: Invalid session ID. Must be a valid UUID."),
     copies: Some("--fork-session"),

@@ -29,12 +29,16 @@ const TOOL_NAMES: &[(Family, &[&str])] = &[
 const STOPPED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, \
                            the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
 
+/// What is said of a command that nothing allows.
+const APPROVAL: &str = "This command requires approval";
+
 const INVALID: &str = "The canUseTool callback returned an invalid permission result. Expected {behavior: 'allow', updatedInput?: object} or \
                        {behavior: 'deny', message: string}. updatedPermissions may hold at most 4096 updates, rules and directories in all.";
 
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
     question: Some(question),
     tells_targets: true,
+    asks_in_plan: true,
     // `Edit(…)` and `Read(…)` are whole families.
     ..PermissionForm::new(TOOL_NAMES, Dialect::Claude, |name| mode_named(Dialect::Claude, name), denied, unheard)
 };
@@ -44,9 +48,6 @@ fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {
     match (reason, access) {
         (Reason::Mode(PermissionMode::DontAsk), _) => {
             format!("Permission to use {name} has been denied because the permission mode is dontAsk: nobody is asked.")
-        }
-        (Reason::Mode(PermissionMode::Plan), _) => {
-            format!("Permission to use {name} has been denied because plan mode is active: nothing may be changed until the plan is approved.")
         }
         (Reason::Rule { .. }, Access::Run(asked)) => format!("Permission to use {name} with command {} has been denied.", asked.line),
         (Reason::Rule { rule, .. }, Access::Read(_) | Access::Write(_)) if rule.contains('(') => {
@@ -61,6 +62,10 @@ fn unheard(policy: &Policy, spec: &Spec, access: &Access, why: &Unheard) -> Stri
     let name = &spec.name;
     let first = |paths: &[String]| paths.first().map_or_else(String::new, |path| policy.written(path));
     match why {
+        Unheard::Nobody if policy.mode() == PermissionMode::Plan => match access {
+            Access::Write(paths) => format!("Cannot write to {} while in plan mode.", first(paths)),
+            _ => format!("Cannot use {name} while in plan mode."),
+        },
         Unheard::Nobody => match access {
             Access::Write(paths) => {
                 format!(
@@ -74,7 +79,7 @@ fn unheard(policy: &Policy, spec: &Spec, access: &Access, why: &Unheard) -> Stri
                     first(paths)
                 )
             }
-            Access::Run(_) => "This command requires approval".to_owned(),
+            Access::Run(_) => APPROVAL.to_owned(),
             _ => format!("Claude requested permissions to use {name}, but you haven't granted it yet."),
         },
         Unheard::Denied(message) => message.clone().unwrap_or_else(|| format!("Permission to use {name} has been denied.")),
@@ -110,6 +115,10 @@ fn question(policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason
             field("decision_reason", json!(why));
             field("decision_reason_type", json!(reason.kind()));
         }
+        Reason::Nothing if matches!(access, Access::Run(_)) => {
+            field("decision_reason", json!(APPROVAL));
+            field("decision_reason_type", json!("other"));
+        }
         Reason::Hook(why) => {
             if !why.is_empty() {
                 field("decision_reason", json!(why));
@@ -118,6 +127,7 @@ fn question(policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason
             field("decision_reason_hook_event", json!("PreToolUse"));
             field("decision_reason_hook_source", json!("settings"));
         }
+        Reason::Mode(_) => field("decision_reason_type", json!(reason.kind())),
         Reason::Rule { source, rule, .. } => {
             field("decision_reason_type", json!("rule"));
             let (tool, content) = rule
@@ -145,7 +155,10 @@ fn suggestions(policy: &Policy, spec: &Spec, access: &Access, reason: &Reason) -
     };
     let folder = |path: &Path| path.parent().unwrap_or(path).display().to_string();
     match (reason, access) {
-        (Reason::User | Reason::Hook(_) | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Hidden(_) | Reason::Rule { .. }, _) => None,
+        (
+            Reason::User | Reason::Mode(_) | Reason::Hook(_) | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Hidden(_) | Reason::Rule { .. },
+            _,
+        ) => None,
         (Reason::Outside(path), Access::Write(_)) => Some(json!([
             {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
             {"type": "addDirectories", "directories": [folder(path)], "destination": "session"},

@@ -46,7 +46,6 @@ static SESSIONS: SessionFiles = SessionFiles {
     have_paths: false,
     have_folders: true,
     given_out: true,
-    none_yet: None,
     in_use: None,
     bad_id: None,
     copies: None,

@@ -44,7 +44,6 @@ static SESSIONS: SessionFiles = SessionFiles {
     have_paths: false,
     have_folders: true,
     given_out: false,
-    none_yet: None,
     in_use: Some(|id| format!("Error starting session: Session ID \"{id}\" already exists. Use --resume to resume it, or provide a different ID.")),
     bad_id: None,
     copies: None,

@@ -1,7 +1,7 @@
 //! Qwen Code's commands. A host of the RFC knows all of them and shows dialogs of its own; in Qwen Code those that need a screen are
 //! refused, and those that end the program are text.
 
-use crate::persona::commands::{Clears, Command, Commands, Does, Fault, Reads, Stats};
+use crate::persona::commands::{Clears, Command, Commands, Does, Fault, Reads, Stats, model_told};
 
 pub(super) static RFC: Commands = Commands {
     reads: Reads::Requests,
@@ -20,9 +20,11 @@ pub(super) static RFC: Commands = Commands {
         TOOLS,
     ],
     dialogs: DIALOGS,
+    no_screen: None,
     clears: Clears::Conversation(""),
     compressing: None,
     model: None,
+    model_told,
     stats,
     reads_any_file: false,
     codes,
@@ -44,9 +46,11 @@ pub(super) static CODE: Commands = Commands {
         TOOLS,
     ],
     dialogs: DIALOGS,
+    no_screen: None,
     clears: Clears::Conversation("Context cleared. Previous messages are no longer in context."),
     compressing: None,
     model: None,
+    model_told,
     stats,
     reads_any_file: false,
     codes,

@@ -23,7 +23,6 @@ static SESSIONS: SessionFiles = SessionFiles {
     // Its sessions belong to no folder.
     have_folders: false,
     given_out: false,
-    none_yet: None,
     in_use: None,
     bad_id: None,
     copies: None,
