@@ -463,7 +463,7 @@ impl Decoder {
         let main = self.thread(said).1;
         if main {
             self.turn.failed(error);
-            self.turn.ends_as(why(name));
+            self.turn.ends_as(why(name, message));
             self.failed = true;
         }
         self.notice(said, Topic::Other, message, sink);
