@@ -349,6 +349,11 @@ pub trait Decode {
         false
     }
 
+    /// Tells the ids of the session of which a turn is going on and of those that are part of it, as they are spelled.
+    fn own_sessions(&self, tell: &mut dyn FnMut(&str)) {
+        let _ = tell;
+    }
+
     /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the
     /// session `to` look like them, but for its id.
     fn next_session(&mut self, to: &str);

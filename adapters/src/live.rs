@@ -5,7 +5,7 @@ use bumpalo::Bump;
 
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
-use crate::event::{Event, Input, Kind, Piece, Sink};
+use crate::event::{Event, Input, Kind, Others, Piece, Sink};
 use crate::json::{Error, Out};
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
 use crate::tools::Translate;
@@ -95,8 +95,8 @@ impl<'a> Sink<'a> for Ear<'_> {
     }
 
     /// A live conversation is about one session: what is said of another one is nobody's here.
-    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
-        is_others()
+    fn sets_aside(&mut self, others: &mut dyn FnMut() -> Option<Others>) -> bool {
+        others().is_some()
     }
 }
 

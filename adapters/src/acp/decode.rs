@@ -109,7 +109,7 @@ impl Decode for Decoder {
         let mut at = Cursor::new(text);
         let members = Members::read_along(&mut at, &OPENED, cx)?;
         let used = at.position();
-        if self.is_in_turn() && sink.sets_aside(&mut || self.is_of_another(&members, cx)) {
+        if self.is_in_turn() && sink.sets_aside(&mut || self.others(&members, cx)) {
             return Ok(used);
         }
         let Some((line, by_host)) = Line::open(&text[..used], members, cx) else {
@@ -140,7 +140,11 @@ impl Decode for Decoder {
     fn is_others(&mut self, text: &str) -> bool {
         let arena = Bump::new();
         let cx = Cx::new(&arena);
-        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.is_of_another(&members, &cx))
+        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.others(&members, &cx).is_some())
+    }
+
+    fn own_sessions(&self, tell: &mut dyn FnMut(&str)) {
+        tell(&self.session);
     }
 
     /// Questions that wait for their answer are those of the same host.

@@ -102,6 +102,14 @@ impl Encoder {
             self.init_again(event, out);
         }
         let (subtype, reason) = words(outcome, self.turn.in_tools);
+        outcome.kind.told_as(
+            match outcome.kind {
+                OutcomeKind::Failed(Place::Protocol) if outcome.synthetic => outcome.kind,
+                OutcomeKind::Limit(Limit::Time) | OutcomeKind::Failed(Place::Tool | Place::Protocol) => OutcomeKind::Failed(Place::Backend),
+                kind => kind,
+            },
+            out,
+        );
         self.begin(out, "{\"type\":\"result\",\"subtype\":\"");
         out.lit(subtype);
         out.lit(if outcome.is_error {

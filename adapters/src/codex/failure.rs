@@ -19,12 +19,7 @@ pub(super) fn why(message: &str) -> OutcomeKind {
         _ if [CUT, FULL].iter().any(|words| message.starts_with(words)) => OutcomeKind::Limit(Limit::Tokens),
         _ if message.starts_with(FILTERED) => OutcomeKind::Refused,
         _ if message.starts_with("Missing environment variable") => OutcomeKind::Failed(Place::Backend),
-        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
-        // What is said of a turn of which nothing but that is known.
-        _ => match OutcomeKind::read(message) {
-            None | Some(OutcomeKind::Success) => OutcomeKind::Failed(Place::Model),
-            Some(kind) => kind,
-        },
+        _ => OutcomeKind::named(message).unwrap_or(OutcomeKind::Failed(Place::Model)),
     }
 }
 
@@ -49,20 +44,9 @@ pub(super) fn words<'o>(outcome: &Outcome<'o>, at: &'static str, out: &Out) -> C
         OutcomeKind::Refused => Some(FILTERED),
         OutcomeKind::Limit(Limit::Tokens) if outcome.stop.is_some_and(|stop| stop.kind != StopKind::Length) => Some(FULL),
         OutcomeKind::Limit(Limit::Tokens) => Some(CUT),
-        _ => None,
+        kind => kind.prefix(),
     };
-    let Some(text) = outcome.error.or(outcome.text).filter(|text| !text.is_empty()) else {
-        out.invented(at, "the source does not say what went wrong");
-        return Cow::Borrowed(own.unwrap_or(outcome.kind.as_str()));
-    };
-    match own.filter(|_| why(text.as_escaped()) != outcome.kind) {
-        None => Cow::Borrowed(text.as_escaped()),
-        Some(own) => {
-            out.used(text.as_escaped());
-            out.invented(at, "before what the source says stand the words by which Codex's are known");
-            Cow::Owned(format!("{own}: {}", text.as_escaped()))
-        }
-    }
+    outcome.kind.message(outcome.error.or(outcome.text), own, why, at, out)
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Sessions that one connection serves at the same time: what belongs to another one than that of which a turn is going on waits until that
 //! turn is over.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
 use bumpalo::Bump;
 
 use super::core::Core;
 use crate::codec::{Decode, Decoder};
+use crate::event::Others;
 use crate::json::Error;
 use crate::reader::{Source, Stand};
 
@@ -15,13 +19,19 @@ struct Waits {
     /// How much was read before it.
     read: u64,
     text: Box<str>,
+    /// Whose turn it waits for.
+    of: [Option<Rc<str>>; 2],
 }
 
-/// Lines that wait, in the order in which they came.
+/// Lines that wait.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
-    /// Those that were read leave their places empty.
-    lines: Vec<Option<Waits>>,
+    /// In the order in which they came.
+    lines: BTreeMap<u64, Waits>,
+    /// The same lines under the sessions whose turn they wait for.
+    of: BTreeMap<Rc<str>, BTreeSet<u64>>,
+    /// How many lines have ever waited.
+    came: u64,
     bytes: usize,
     /// The line that is read may be set aside.
     pub(super) takes: bool,
@@ -29,6 +39,60 @@ pub(super) struct Aside {
 
 /// When so many bytes wait, the turn that is going on is taken for one that was cut off.
 const MOST: usize = 64 << 20;
+
+impl Aside {
+    /// A line that its decoder has not told is read later.
+    #[cold]
+    pub(super) fn add(&mut self, (line, read): (u64, u64), value: &str, others: Others) {
+        let parent = others.parent.filter(|parent| *parent != others.session);
+        let of = [Some(others.session), parent].map(|id| Some(self.under(&id?)));
+        let text = value.into();
+        self.lines.insert(self.came, Waits { line, read, text, of });
+        self.came += 1;
+        self.bytes += value.len();
+    }
+
+    /// Notes that the next line waits for a turn of this session.
+    fn under(&mut self, id: &str) -> Rc<str> {
+        let id = self.of.get_key_value(id).map_or_else(|| id.into(), |(id, _)| Rc::clone(id));
+        self.of.entry(Rc::clone(&id)).or_default().insert(self.came);
+        id
+    }
+
+    /// The first line from the place `at` on that does not wait any more; `all`: whatever it waits for.
+    fn next(&mut self, mut at: u64, decoder: &mut Decoder, all: bool) -> Option<(u64, Waits)> {
+        let whose = !all && decoder.is_in_turn();
+        loop {
+            let mut first = None;
+            if whose {
+                decoder.own_sessions(&mut |id| {
+                    let place = self.of.get(id).and_then(|places| places.range(at..).next());
+                    first = place.into_iter().chain(&first).min().copied();
+                });
+            } else {
+                first = self.lines.range(at..).next().map(|(&place, _)| place);
+            }
+            let place = first?;
+            // A session that it has begun may be no part of it.
+            if !whose || !decoder.is_others(&self.lines.get(&place)?.text) {
+                return Some((place, self.take(place)?));
+            }
+            at = place + 1;
+        }
+    }
+
+    fn take(&mut self, place: u64) -> Option<Waits> {
+        let waits = self.lines.remove(&place)?;
+        self.bytes -= waits.text.len();
+        for id in waits.of.iter().flatten() {
+            let places = self.of.get_mut(id);
+            if places.is_some_and(|places| places.remove(&place) && places.is_empty()) {
+                self.of.remove(id);
+            }
+        }
+        Some(waits)
+    }
+}
 
 impl Core {
     /// Reads a value of a log of many sessions, if nothing comes before it.
@@ -47,33 +111,20 @@ impl Core {
         used
     }
 
-    /// A line that its decoder has not told is read later.
-    #[cold]
-    pub(super) fn set_aside(&mut self, line: u64, read: u64, value: &str) {
-        let text = value.into();
-        self.aside.lines.push(Some(Waits { line, read, text }));
-        self.aside.bytes += value.len();
-    }
-
     /// Reads what has waited and waits for nothing any more; `all`: whatever it waits for.
     pub(super) fn read_aside(&mut self, decoder: &mut Decoder, arena: &Bump, all: bool) {
         let mut at = 0;
         self.begin_aside();
-        while let Some(place) = self.aside.lines.get_mut(at) {
-            at += 1;
-            let waits = |text: &str, decoder: &mut Decoder| !all && decoder.is_in_turn() && decoder.is_others(text);
-            let Some(Waits { line, read, text }) = place.take_if(|place| !waits(&place.text, decoder)) else {
-                continue;
-            };
-            self.aside.bytes -= text.len();
-            let text = &*arena.alloc_str(&text);
+        while let Some((place, waits)) = self.aside.next(at, decoder, all) {
+            at = place + 1;
+            let text = &*arena.alloc_str(&waits.text);
             let source = Source {
                 decoder: &mut *decoder,
                 arena,
-                line,
+                line: waits.line,
                 held: None,
                 stand: Stand { at: 0, line: "" },
-                read,
+                read: waits.read,
                 part: None,
             };
             if let Err(error) = self.read(text, source) {
@@ -84,12 +135,10 @@ impl Core {
                 self.begin_aside();
             }
         }
-        self.aside.lines.retain(Option::is_some);
     }
 
     /// Lines are read that stand before the last one.
     fn begin_aside(&mut self) {
-        self.aside.lines.retain(Option::is_some);
         if let Some(ledger) = self.ledger.as_mut().filter(|_| !self.aside.lines.is_empty()) {
             ledger.close();
         }

@@ -360,8 +360,8 @@ impl Core {
         let cx = pipe.down.cx;
         let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();
-        if let (true, Ok(used)) = (told.waits, &used) {
-            self.set_aside(line, read, &text[..*used]);
+        if let (Some(others), Ok(used)) = (told.waits.take(), &used) {
+            self.aside.add((line, read), &text[..*used], others);
             return Ok(*used);
         }
         if let Some(begin) = self.begins(&mut told, &used, text) {

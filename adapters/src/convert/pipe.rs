@@ -8,7 +8,7 @@ use crate::answer::NOT_THE_LAST;
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Encode, Encoder, Format};
 use crate::detect::Evidence;
-use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Piece, Session, Sink, Spelling, Time, Topic};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Others, Piece, Session, Sink, Spelling, Time, Topic};
 use crate::follow;
 use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
@@ -61,7 +61,7 @@ pub(super) struct Told {
     /// It says how a turn ended.
     pub(super) ends: bool,
     /// It waits until the turn is over that is going on, and nothing of it was told.
-    pub(super) waits: bool,
+    pub(super) waits: Option<Others>,
 }
 
 impl Told {
@@ -80,7 +80,7 @@ impl Told {
             own: false,
             given: Given::default(),
             ends: false,
-            waits: false,
+            waits: None,
         }
     }
 }
@@ -233,9 +233,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     }
 
     #[inline]
-    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
-        self.told.waits = self.takes_aside && is_others();
-        self.told.waits
+    fn sets_aside(&mut self, others: &mut dyn FnMut() -> Option<Others>) -> bool {
+        self.told.waits = if self.takes_aside { others() } else { None };
+        self.told.waits.is_some()
     }
 
     fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {

@@ -174,11 +174,11 @@ pub trait Sink<'a> {
     fn program(&mut self, session: Option<crate::json::Str<'a>>, process: Option<crate::json::Raw<'a>>) {
         let _ = (session, process);
     }
-    /// Whether the line is set aside, if it `is_others`: of another session than the one of which a turn is going on, on a connection that serves
-    /// several at the same time. Then nothing of it is told now; it comes again when that turn is over.
+    /// Whether the line is set aside, if it has `others`: it is of another session than the one of which a turn is going on, on a connection that
+    /// serves several at the same time. Then nothing of it is told now; it comes again when that turn is over.
     #[inline]
-    fn sets_aside(&mut self, is_others: &mut dyn FnMut() -> bool) -> bool {
-        let _ = is_others;
+    fn sets_aside(&mut self, others: &mut dyn FnMut() -> Option<Others>) -> bool {
+        let _ = others;
         false
     }
     /// How the line was spelled that the next lines were stored of. Nothing of the log's own.
@@ -189,5 +189,22 @@ pub trait Sink<'a> {
     /// of their log their session began, if they tell. Nothing of the log's own.
     fn source(&mut self, format: crate::codec::Format, at: Option<u64>) {
         let _ = (format, at);
+    }
+}
+
+/// The session that a line is of which is not of the one that is listened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Others {
+    /// Its id as it is spelled.
+    pub session: String,
+    /// The session that may have begun it, of which it is a part then.
+    pub parent: Option<String>,
+}
+
+impl Others {
+    /// A line of this session and of no other's.
+    pub(crate) fn of(session: &str) -> Self {
+        let session = session.to_owned();
+        Self { session, parent: None }
     }
 }

@@ -1,5 +1,7 @@
-use super::{Count, Scope, Stop, Usage};
-use crate::json::{Raw, Str};
+use std::borrow::Cow;
+
+use super::{Count, Fate, Scope, Stop, Usage};
+use crate::json::{Out, Raw, Str};
 
 /// How a turn ended: Claude's, Qwen Code's and Cursor's `result`, the RFC's summary, Tricode's `final` or the lack of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +90,7 @@ impl Outcome<'_> {
     pub(crate) const CUT_OFF: &'static str = "the log ends before the turn does";
 
     /// The answer, for a target that says it where nothing has said it before.
-    pub(crate) fn answer(&self, out: &crate::json::Out) -> Option<Str<'_>> {
+    pub(crate) fn answer(&self, out: &Out) -> Option<Str<'_>> {
         let text = self.text?;
         if self.told_before {
             // It went over with the reply that said it.
@@ -96,6 +98,13 @@ impl Outcome<'_> {
             return None;
         }
         Some(text)
+    }
+
+    /// Tells the ledger, for a target that does not say how turns end, that it does not say that this one ended badly.
+    pub(crate) fn unsaid(&self, out: &Out) {
+        if self.is_error && !self.synthetic {
+            self.kind.told_as(OutcomeKind::Success, out);
+        }
     }
 
     /// An outcome of which only the meaning is known.
@@ -160,6 +169,60 @@ impl OutcomeKind {
     /// Reads the word back.
     pub fn read(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// How a turn ended badly of which this is said, where [`Self::message`] has said it.
+    pub(crate) fn named(message: &str) -> Option<Self> {
+        if message == Outcome::CUT_OFF {
+            return Some(Self::Failed(Place::Protocol));
+        }
+        let word = message.split_once(": ").map_or(message, |(word, _)| word);
+        Self::read(word).filter(|kind| *kind != Self::Success)
+    }
+
+    /// Its word, where a text stands behind it. Where something failed is not worth a word before what the source says.
+    pub(crate) const fn prefix(self) -> Option<&'static str> {
+        match self {
+            Self::Success | Self::Failed(_) => None,
+            kind => Some(kind.as_str()),
+        }
+    }
+
+    /// What went wrong, for the member `at` of a target that tells how a turn ended by a message, as `read` reads it: as the source says it, behind
+    /// the words `own` if it would be read as something else.
+    pub(crate) fn message<'t>(
+        self,
+        text: Option<Str<'t>>,
+        own: Option<&'static str>,
+        read: impl Fn(&str) -> Self,
+        at: &'static str,
+        out: &Out,
+    ) -> Cow<'t, str> {
+        let Some(text) = text.filter(|text| !text.is_empty()).map(Str::as_escaped) else {
+            let words = own.unwrap_or(self.as_str());
+            out.invented(at, "the source does not say what went wrong");
+            self.told_as(read(words), out);
+            return Cow::Borrowed(words);
+        };
+        match own.filter(|_| read(text) != self) {
+            None => {
+                self.told_as(read(text), out);
+                Cow::Borrowed(text)
+            }
+            Some(own) => {
+                out.used(text);
+                out.invented(at, "before what the source says stand the words that tell how the turn ended");
+                let between = if own.ends_with('.') { " " } else { ": " };
+                Cow::Owned(format!("{own}{between}{text}"))
+            }
+        }
+    }
+
+    /// Tells the ledger if the target has no word for it and says something else.
+    pub(crate) fn told_as(self, other: Self, out: &Out) {
+        if self != other && self != Self::Success {
+            out.note(Fate::Renamed, "", "how the turn ended has no word of its own in the target");
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Gemini CLI's lines to events.
 
+use super::ends::why;
 use super::fields::knows;
 use super::stats::Stats;
-use super::{CANCELLED, ERROR, FATAL_TOOL, FORBIDDEN, NO_TIME, TURN_LIMIT};
+use super::{ERROR, FORBIDDEN, NO_TIME};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{
-    At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fate, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Piece,
-    Place, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fate, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece, Prompt,
+    PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 use crate::learn::Learned;
@@ -302,11 +303,7 @@ impl Decoder {
             cx.took(flag.as_str());
         }
         let failed = !status.is("success");
-        let kind = if failed {
-            why(error.map(|(kind, _)| kind))
-        } else {
-            OutcomeKind::Success
-        };
+        let kind = if failed { end_of(error) } else { OutcomeKind::Success };
         let warned = || (failed && !self.run.warned.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.run.warned)));
         let outcome = cx.keep(Outcome {
             synthetic,
@@ -346,11 +343,7 @@ impl Decoder {
             opens_turn: true,
             ..Session::default()
         });
-        let kind = if failed {
-            why(error.map(|(kind, _)| kind))
-        } else {
-            OutcomeKind::Success
-        };
+        let kind = if failed { end_of(error) } else { OutcomeKind::Success };
         let outcome = cx.keep(Outcome {
             text: response.filter(|_| !failed),
             error: error.map(|(_, message)| message),
@@ -431,14 +424,8 @@ impl Run {
     }
 }
 
-/// What the error of a run means.
-fn why(error: Option<Str<'_>>) -> OutcomeKind {
-    match error.map_or("", Str::as_escaped) {
-        TURN_LIMIT => OutcomeKind::Limit(Limit::Turns),
-        CANCELLED => OutcomeKind::Cancelled,
-        FATAL_TOOL => OutcomeKind::Failed(Place::Tool),
-        // Authentication, input, sandbox, settings, an untrusted folder.
-        fatal if fatal.starts_with("Fatal") => OutcomeKind::Failed(Place::Backend),
-        _ => OutcomeKind::Failed(Place::Model),
-    }
+/// How a run with this error ended: its type and its message, if it says them.
+fn end_of(error: Option<(Str<'_>, Str<'_>)>) -> OutcomeKind {
+    let (kind, message) = error.unwrap_or_default();
+    why(kind.as_escaped(), message.as_escaped())
 }

@@ -1,9 +1,11 @@
 //! How runs end: what the program calls their errors, and with which code it exits.
 
-use super::{CANCELLED, FATAL_TOOL, TURN_LIMIT, UNKNOWN};
+use std::borrow::Cow;
+
+use super::{CANCELLED, FATAL, FATAL_TOOL, TURN_LIMIT, UNKNOWN};
 use crate::blocks::api_error;
 use crate::event::{Limit, OutcomeKind, Place};
-use crate::json::Str;
+use crate::json::{Out, Str};
 
 /// The exit code of a run that took too many rounds.
 const TURNS: u16 = 53;
@@ -18,6 +20,7 @@ pub(super) const fn error_type(kind: OutcomeKind) -> &'static str {
         OutcomeKind::Limit(Limit::Turns) => TURN_LIMIT,
         OutcomeKind::Cancelled => CANCELLED,
         OutcomeKind::Failed(Place::Tool) => FATAL_TOOL,
+        OutcomeKind::Failed(Place::Backend) => FATAL,
         _ => UNKNOWN,
     }
 }
@@ -67,7 +70,28 @@ pub(super) fn told(text: &str) -> Option<OutcomeKind> {
     if text.starts_with(TURNS_TOLD) {
         return Some(OutcomeKind::Limit(Limit::Turns));
     }
-    TOLD.iter().find(|(_, words)| text.ends_with(words)).map(|(kind, _)| *kind)
+    let is_told = |words: &str| text.ends_with(words) || text.starts_with(words);
+    TOLD.iter().find(|(_, words)| is_told(words)).map(|(kind, _)| *kind)
+}
+
+/// What the error of a run means.
+pub(super) fn why(kind: &str, message: &str) -> OutcomeKind {
+    match kind {
+        TURN_LIMIT => OutcomeKind::Limit(Limit::Turns),
+        CANCELLED => OutcomeKind::Cancelled,
+        FATAL_TOOL => OutcomeKind::Failed(Place::Tool),
+        // Authentication, input, sandbox, settings, an untrusted folder.
+        fatal if fatal.starts_with("Fatal") => OutcomeKind::Failed(Place::Backend),
+        _ => told(message)
+            .or_else(|| OutcomeKind::named(message))
+            .unwrap_or(OutcomeKind::Failed(Place::Model)),
+    }
+}
+
+/// What is said of a run that ended so, for who reads it in an error of the type for it. An agent of ours says what the program says.
+pub(super) fn message<'t>(kind: OutcomeKind, text: Option<Str<'t>>, agent: bool, out: &Out) -> Cow<'t, str> {
+    let own = telling(kind).or(kind.prefix()).filter(|_| !agent || text.is_none());
+    kind.message(text, own, |message| why(error_type(kind), message), "/error/message", out)
 }
 
 /// What people are told of it, where the program has words for that.

@@ -73,6 +73,8 @@ pub static VENDOR: Vendor = Vendor {
 const ERROR: &str = "/error";
 /// How an error's type is spelled when the program knows no better one.
 const UNKNOWN: &str = "unknown";
+/// What it calls one that it cannot go on after.
+const FATAL: &str = "FatalError";
 /// The error of a run that took too many rounds.
 const TURN_LIMIT: &str = "FatalTurnLimitedError";
 /// The error of a run that somebody stopped.

@@ -3,7 +3,7 @@
 use super::deeds::Deeds;
 use super::document::lay_out;
 use super::encode::{Encoder, output, status};
-use super::ends::{error_code, error_type};
+use super::ends::{error_code, error_type, message};
 use super::lines::{close, error_of, member};
 use super::results::Results;
 use super::stats::{Taken, plus};
@@ -326,6 +326,11 @@ impl Encoder {
 
     fn result(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
         let error = outcome.error.or(outcome.text).filter(|text| outcome.is_error && !text.is_empty());
+        let is_text = self.style.mode.layout == Layout::Text;
+        // An error without words says that the model failed.
+        let words = (outcome.is_error && !is_text && (error.is_some() || outcome.kind != OutcomeKind::Failed(Place::Model)))
+            .then(|| message(outcome.kind, error, self.style.agent, out));
+        let error = words.as_deref().map(Str::trusted);
         let usage = match outcome.usage {
             Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
             Some(usage) => Some(usage),

@@ -241,7 +241,7 @@ impl Decoder {
             usage: self.turn.usage(),
             cost_usd: self.turn.cost.said(cx.arena),
             cost_scope: Scope::Turn,
-            ..Outcome::new(why(name))
+            ..Outcome::new(why(name, message))
         });
         error.pour(ERROR, knows, &mut fields);
         self.turn = Turn::default();
@@ -373,14 +373,16 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What an error means.
-pub(super) fn why(name: Str<'_>) -> OutcomeKind {
+/// What an error means, with its message where it has one.
+pub(super) fn why(name: Str<'_>, message: Option<Str<'_>>) -> OutcomeKind {
     match name.as_escaped() {
         "MessageAbortedError" => OutcomeKind::Cancelled,
         "ContentFilterError" => OutcomeKind::Refused,
         "MessageOutputLengthError" | "ContextOverflowError" => OutcomeKind::Limit(Limit::Tokens),
         "StructuredOutputError" => OutcomeKind::Limit(Limit::Retries),
-        "UnknownError" => OutcomeKind::Failed(Place::Backend),
+        "UnknownError" => message
+            .and_then(|message| OutcomeKind::named(message.as_escaped()))
+            .unwrap_or(OutcomeKind::Failed(Place::Backend)),
         _ => OutcomeKind::Failed(Place::Model),
     }
 }

@@ -1,6 +1,7 @@
 //! What another dialect said, as rounds of parts.
 
 use super::GOES_ON;
+use super::decode::why;
 use super::encode::Encoder;
 use super::own::completed;
 use crate::codec::Dialect;
@@ -414,15 +415,10 @@ impl Encoder {
             let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
             let said = length && outcome.kind == OutcomeKind::Limit(Limit::Tokens) && text.is_none();
             if outcome.is_error && !said {
-                if text.is_none() {
-                    out.invented("/error/data", "the source does not say what went wrong");
-                }
-                self.fail(
-                    error_name(outcome.kind),
-                    text.unwrap_or(Str::trusted(outcome.kind.as_str())),
-                    event.origin,
-                    out,
-                );
+                let name = error_name(outcome.kind);
+                let read = |message: &str| why(Str::trusted(name), Some(Str::trusted(message)));
+                let message = outcome.kind.message(text, outcome.kind.prefix(), read, "/error/data", out);
+                self.fail(name, Str::trusted(&message), event.origin, out);
             }
             out.carried();
         }

@@ -62,7 +62,9 @@ impl Encoder {
             }
         }
         if let Some(stop) = reply.stop {
-            out.used(stop.word.as_escaped());
+            if self.own || stop.kind != StopKind::Other {
+                out.used(stop.word.as_escaped());
+            }
             held.stop = Some((stop.kind, stop.word.as_escaped().to_owned()));
         }
         if timed {

@@ -20,7 +20,7 @@ pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Layout, Mode};
-use crate::event::{Limit, OutcomeKind};
+use crate::event::{Limit, OutcomeKind, Place};
 use crate::snake_tools;
 use crate::vendor::{Logs, Pieces, Vendor};
 
@@ -82,7 +82,7 @@ const USAGE: &str = "/message/usage";
 const ERROR: &str = "/error";
 
 /// What is said of a turn of which nobody says what went wrong. The first is the program's own sentence.
-const ENDS: [(OutcomeKind, &str); 7] = [
+const ENDS: [(OutcomeKind, &str); 8] = [
     (OutcomeKind::Cancelled, "Operation cancelled."),
     (OutcomeKind::Refused, "The model refused."),
     (OutcomeKind::Limit(Limit::Turns), "The limit of turns was reached."),
@@ -90,10 +90,19 @@ const ENDS: [(OutcomeKind, &str); 7] = [
     (OutcomeKind::Limit(Limit::Tokens), "The limit of tokens was reached."),
     (OutcomeKind::Limit(Limit::Retries), "The limit of retries was reached."),
     (OutcomeKind::Limit(Limit::Time), "The time was up."),
+    (OutcomeKind::Failed(Place::Model), "API Error"),
 ];
 
-fn end_of(kind: OutcomeKind) -> &'static str {
-    ENDS.iter().find(|(of, _)| *of == kind).map_or("The turn failed.", |(_, said)| said)
+/// The words for a turn that ended so, if there are some.
+fn end_of(kind: OutcomeKind) -> Option<&'static str> {
+    ENDS.iter().find(|(of, _)| *of == kind).map(|(_, said)| *said)
+}
+
+/// What went wrong in a turn of which this is said (recordings `api_*`, `ctl_interrupt_*`).
+fn why(error: &str) -> OutcomeKind {
+    let said = error.strip_prefix('[').unwrap_or(error);
+    let end = ENDS.iter().find(|(_, words)| said.starts_with(words)).map(|(kind, _)| *kind);
+    end.or_else(|| OutcomeKind::named(error)).unwrap_or(OutcomeKind::Failed(Place::Backend))
 }
 /// Where a `control_request` has its payload.
 const REQUEST: &str = "/request";

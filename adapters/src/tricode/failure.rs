@@ -10,18 +10,30 @@ use crate::json::{Out, Str};
 /// What a bare `Error:` means. Printed texts may hold such a line too.
 pub(super) const GENERAL: OutcomeKind = OutcomeKind::Failed(Place::Backend);
 
+const MODEL: OutcomeKind = OutcomeKind::Failed(Place::Model);
+
 const BEGINNINGS: [(&str, OutcomeKind); 3] = [
-    ("OpenAI API error:", OutcomeKind::Failed(Place::Model)),
+    ("OpenAI API error:", MODEL),
     ("❌ Agent terminated", OutcomeKind::Cancelled),
     ("Error:", GENERAL),
 ];
 
 /// What a plain line says about the end of the run, if it is such a line.
 pub(super) fn read(line: &str) -> Option<OutcomeKind> {
-    BEGINNINGS
-        .iter()
-        .find(|(beginning, _)| line.starts_with(beginning))
-        .map(|&(_, kind)| kind)
+    BEGINNINGS.iter().find_map(|&(beginning, kind)| {
+        let said = line.strip_prefix(beginning)?;
+        Some(if kind == MODEL { why(said.trim_start()) } else { kind })
+    })
+}
+
+/// What a run failed of, by what stands behind the beginning of its line.
+fn why(said: &str) -> OutcomeKind {
+    let is_said = |kind: &OutcomeKind| {
+        said.strip_prefix(words(*kind))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+    };
+    let named = OutcomeKind::ALL.into_iter().find(is_said).filter(|kind| *kind != OutcomeKind::Success);
+    named.or_else(|| OutcomeKind::named(said)).unwrap_or(MODEL)
 }
 
 /// The line as the body of a JSON string.
@@ -45,13 +57,23 @@ pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) ->
         }
         said => said,
     };
-    if read(said).is_none() {
+    let told = read(said).unwrap_or_else(|| {
         out.lit(match kind {
             OutcomeKind::Cancelled => "❌ Agent terminated: ",
             GENERAL => "Error: ",
             _ => "OpenAI API error: ",
         });
-    }
+        match kind {
+            OutcomeKind::Cancelled | GENERAL => kind,
+            _ if why(said) == kind || kind.prefix().is_none() => why(said),
+            _ => {
+                out.lit(words(kind));
+                out.lit(": ");
+                kind
+            }
+        }
+    });
+    kind.told_as(told, out);
     let mut from = 0;
     for (at, newline) in said.match_indices(['\n', '\r']) {
         quoted(&said[from..at], out);

@@ -25,3 +25,4 @@ mod streams;
 mod tools;
 mod validators;
 mod vendors;
+mod waiting;

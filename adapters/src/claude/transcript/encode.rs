@@ -371,6 +371,7 @@ impl Encoder {
                 parts.for_each(|part| out.lost(part, None, "a reply of which nothing is written has no line"));
                 (self.round, self.tokens) = (None, None);
             }
+            Kind::Outcome(outcome) => outcome.unsaid(out),
             _ => {}
         }
     }

@@ -13,8 +13,8 @@ use crate::codec::{Cx, Decode};
 use crate::detect::word;
 use crate::elsewhere::{Addressed, Elsewhere};
 use crate::event::{
-    Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
-    Usage, Withdraw,
+    Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Others, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink,
+    Topic, Usage, Withdraw,
 };
 use crate::json::{Cursor, Error, Raw, Str, on_one_line};
 
@@ -70,7 +70,7 @@ impl Decode for Decoder {
         let mut at = Cursor::new(text);
         let members = Members::read_along(&mut at, &OPENED, cx)?;
         let used = at.position();
-        if self.in_turn && sink.sets_aside(&mut || self.is_of_another(&members, cx)) {
+        if self.in_turn && sink.sets_aside(&mut || self.others(&members, cx)) {
             return Ok(used);
         }
         let line = Raw::checked(&text[..used]);
@@ -98,7 +98,12 @@ impl Decode for Decoder {
     fn is_others(&mut self, text: &str) -> bool {
         let arena = Bump::new();
         let cx = Cx::new(&arena);
-        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.is_of_another(&members, &cx))
+        Members::read_along(&mut Cursor::new(text), &OPENED, &cx).is_ok_and(|members| self.others(&members, &cx).is_some())
+    }
+
+    fn own_sessions(&self, tell: &mut dyn FnMut(&str)) {
+        tell(&self.thread);
+        self.children.iter().for_each(|(child, _)| tell(child));
     }
 
     /// Requests that wait for their answer are those of the same connection.
@@ -118,8 +123,8 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    /// Whether a line is of another thread than the one of which a turn is going on, and none of its own.
-    fn is_of_another<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> bool {
+    /// The thread that a line is of, if that is another than the one of which a turn is going on, and none of its own.
+    fn others<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>) -> Option<Others> {
         let line = Addressed::of(members, cx);
         let (dir, about) = (line.dir, line.about);
         let thread = || about?.get("thread");
@@ -129,27 +134,34 @@ impl Decoder {
             .map_or("", word);
         // As a rule it names the thread of the turn.
         if named == self.thread && !named.is_empty() {
-            return false;
+            return None;
         }
         let (id, method) = (line.id(), line.method());
         let is_own = |id: &str| id == self.thread || self.children.iter().any(|(child, _)| child == id);
         if named.is_empty() {
             // An answer.
-            let Some(id) = id.filter(|_| method.is_empty()) else { return false };
+            let id = id.filter(|_| method.is_empty())?;
             let by_host = match dir {
                 "" => line.result().is_some_and(|result| result.get("decision").is_some()),
                 dir => dir == "c2s",
             };
             let asked = if by_host { &self.agent_asked } else { &self.host_asked };
-            return self.elsewhere.take(by_host, id) || asked.thread_of(id).is_some_and(|thread| !is_own(thread));
+            let session = self.elsewhere.take(by_host, id);
+            let asked = || Some(asked.thread_of(id).filter(|thread| !is_own(thread))?.to_owned());
+            return session.or_else(asked).map(|session| Others { session, parent: None });
         }
         let parent = thread().and_then(|thread| thread.get("parentThreadId")).map_or("", word);
         let begins = !self.spawning.is_empty() && !parent.is_empty() && is_own(parent);
-        let other = !is_own(named) && !begins;
-        if let Some(id) = id.filter(|_| other && !method.is_empty()) {
-            self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id);
+        if is_own(named) || begins {
+            return None;
         }
-        other
+        if let Some(id) = id.filter(|_| !method.is_empty()) {
+            self.elsewhere.asks(dir == "s2c" || dir.is_empty() && by_agent(method), id, named);
+        }
+        Some(Others {
+            session: named.to_owned(),
+            parent: (!parent.is_empty()).then(|| parent.to_owned()),
+        })
     }
 
     /// Where what names no thread belongs.

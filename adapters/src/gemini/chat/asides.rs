@@ -33,7 +33,8 @@ impl Encoder {
     pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         self.flush(out);
         let told = self.failed.take();
-        if !outcome.is_error || event.origin.parent.is_some() || outcome.kind == OutcomeKind::Failed(Place::Protocol) {
+        let is_cut = outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Protocol);
+        if !outcome.is_error || event.origin.parent.is_some() || is_cut {
             return;
         }
         let words = telling(outcome.kind);
@@ -46,9 +47,13 @@ impl Encoder {
             (Some(text), Some(told)) if told.contains(text.as_escaped()) => out.used(text.as_escaped()),
             // It went wrong once.
             (_, Some(_)) => {}
-            (Some(text), None) => self.aside(event, "error", text, out),
-            (None, None) if words.is_none() => self.aside(event, "error", Str::trusted(outcome.kind.as_str()), out),
-            (None, None) => {}
+            (Some(text), None) if words.is_some() => self.aside(event, "error", text, out),
+            (text, None) if words.is_none() => {
+                let read = |message: &str| OutcomeKind::named(message).unwrap_or(OutcomeKind::Failed(Place::Model));
+                let message = outcome.kind.message(text, outcome.kind.prefix(), read, "/content", out);
+                self.aside(event, "error", Str::trusted(&message), out);
+            }
+            (_, None) => {}
         }
         if let Some(words) = words {
             self.aside(event, "info", Str::trusted(words), out);

@@ -6,8 +6,8 @@ use super::{CONTEXT, HEADER, REWIND, SET};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{
-    At, Block, Content, Event, Fate, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink, ToolResult,
-    Topic,
+    At, Block, Content, Event, Fate, Fields, Kind, Notice, Origin, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Session, Sink,
+    ToolResult, Topic,
 };
 use crate::gemini::ends::told;
 use crate::ids::hash;
@@ -238,7 +238,11 @@ impl Decoder {
         });
         let failed = kind == "error" && self.kept.is_main();
         if failed {
-            self.kept.turn.failed(text.unwrap_or_default());
+            let text = text.unwrap_or_default();
+            self.kept.turn.failed(text);
+            if let Some(end) = OutcomeKind::named(text.as_escaped()) {
+                self.kept.turn.ends_as(end);
+            }
         } else if kind == "info"
             && self.kept.is_main()
             && let Some(end) = text.and_then(|text| told(text.as_escaped()))

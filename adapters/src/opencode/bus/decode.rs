@@ -7,8 +7,8 @@ use super::thread::Thread;
 use crate::chat::Members;
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    Agent, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece, Place, Prompt,
-    PromptSource, Reply, ResultStatus, RoundEnd, RoundStart, Session, Sink, StopKind, Thinking, Topic,
+    Agent, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fields, Kind, Notice, Origin, Others, Outcome, OutcomeKind, Piece, Place,
+    Prompt, PromptSource, Reply, ResultStatus, RoundEnd, RoundStart, Session, Sink, StopKind, Thinking, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::opencode::decode::why;
@@ -57,7 +57,7 @@ impl Decode for Decoder {
         let used = at.position();
         let line = Raw::checked(&value[..used]);
         let said = Said::read(line, &members, *cx);
-        if self.is_in_turn() && sink.sets_aside(&mut || said.as_ref().is_some_and(|said| self.is_of_another(said))) {
+        if self.is_in_turn() && sink.sets_aside(&mut || self.others(said.as_ref()?)) {
             return Ok(before + used);
         }
         self.entered = None;
@@ -81,7 +81,12 @@ impl Decode for Decoder {
             return false;
         };
         let said = Said::read(Raw::checked(&text[..at.position()]), &members, cx);
-        said.is_some_and(|said| self.is_of_another(&said))
+        said.is_some_and(|said| self.others(&said).is_some())
+    }
+
+    fn own_sessions(&self, tell: &mut dyn FnMut(&str)) {
+        tell(&self.main.id);
+        self.children.iter().for_each(|child| tell(&child.id));
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
@@ -101,11 +106,15 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    /// Whether what is said is of another session than the one of which a turn is going on, and of none of its subagents.
-    fn is_of_another(&self, said: &Said<'_>) -> bool {
-        let Some(id) = said.session().map(Str::as_escaped) else { return false };
+    /// The session that is spoken of, if that is another than the one of which a turn is going on, and of none of its subagents.
+    fn others(&self, said: &Said<'_>) -> Option<Others> {
         let is_own = |id: &str| id == self.main.id || self.children.iter().any(|child| child.id == id);
-        !is_own(id) && !said.text(&["info", "parentID"]).is_some_and(|parent| is_own(parent.as_escaped()))
+        let session = said.session().map(Str::as_escaped).filter(|id| !is_own(id))?;
+        let parent = said.text(&["info", "parentID"]).map(Str::as_escaped);
+        (!parent.is_some_and(is_own)).then(|| Others {
+            session: session.to_owned(),
+            parent: parent.map(str::to_owned),
+        })
     }
 
     fn said<'a>(&mut self, said: &Said<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
@@ -454,7 +463,7 @@ impl Decoder {
         let main = self.thread(said).1;
         if main {
             self.turn.failed(error);
-            self.turn.ends_as(why(name));
+            self.turn.ends_as(why(name, message));
             self.failed = true;
         }
         self.notice(said, Topic::Other, message, sink);

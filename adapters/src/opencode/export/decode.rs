@@ -265,7 +265,7 @@ impl Decoder {
             let message = error.get("data").and_then(|data| data.get("message")).and_then(Raw::string);
             let error = message.unwrap_or(name);
             self.turn.failed(error);
-            self.turn.ends_as(why(name));
+            self.turn.ends_as(why(name, message));
             self.turn.keeps(error, &cx);
         }
     }

@@ -208,7 +208,7 @@ impl Encoder {
     /// Whether what the last reply says would be lost if it had failed: the program leaves a reply that failed out of the conversation, unless
     /// it was aborted. It began with a part that says nothing.
     fn is_spoilt_by(&self, error: Raw<'_>) -> bool {
-        let is_aborted = error.get("name").and_then(Raw::string).map(why) == Some(OutcomeKind::Cancelled);
+        let is_aborted = error.get("name").and_then(Raw::string).map(|name| why(name, None)) == Some(OutcomeKind::Cancelled);
         !is_aborted && self.messages.last().is_some_and(|last| last.parts.len() > 1)
     }
 

@@ -380,7 +380,11 @@ impl Encode for Encoder {
                 }
                 self.flush(out);
             }
-            Kind::Outcome(_) | Kind::Fatal(_) => self.flush(out),
+            Kind::Outcome(outcome) => {
+                self.flush(out);
+                outcome.unsaid(out);
+            }
+            Kind::Fatal(_) => self.flush(out),
             _ => {}
         }
     }

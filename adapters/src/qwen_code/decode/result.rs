@@ -1,8 +1,8 @@
 //! `result` lines: how a turn, or a subagent, ended.
 
-use super::super::{ENDS, ERROR};
+use super::super::{ERROR, why};
 use super::{Decoder, Envelope, Line, name};
-use crate::event::{At, Count, Field, Kind, Limit, Notice, Outcome, OutcomeKind, Place, Scope, Side, Topic, Usage};
+use crate::event::{At, Count, Field, Kind, Limit, Notice, Outcome, OutcomeKind, Scope, Side, Topic, Usage};
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 
 /// The members of a `result` line.
@@ -174,7 +174,7 @@ impl Line<'_, '_, '_> {
     }
 }
 
-/// What a result means: told by its `subtype` and by the program's own sentences (recordings `api_*`, `ctl_interrupt_*`).
+/// What a result means: told by its `subtype` and by the program's own sentences.
 fn kind(members: &Members<'_>, is_error: bool) -> OutcomeKind {
     if !is_error {
         return OutcomeKind::Success;
@@ -184,12 +184,5 @@ fn kind(members: &Members<'_>, is_error: bool) -> OutcomeKind {
         "error_max_budget_usd" => return OutcomeKind::Limit(Limit::Budget),
         _ => {}
     }
-    match members.error.map_or("", Str::as_escaped) {
-        Outcome::CUT_OFF => OutcomeKind::Failed(Place::Protocol),
-        error if error.starts_with("[API Error") || error.starts_with("API Error") => OutcomeKind::Failed(Place::Model),
-        error => {
-            let end = ENDS.iter().find(|(_, said)| *said == error);
-            end.map_or(OutcomeKind::Failed(Place::Backend), |(kind, _)| *kind)
-        }
-    }
+    why(members.error.map_or("", Str::as_escaped))
 }

@@ -1,6 +1,6 @@
 //! The end of a turn: `result`.
 
-use super::super::{ERROR, end_of};
+use super::super::{ERROR, end_of, why};
 use super::Encoder;
 use super::thread::inclusive;
 use crate::event::{At, Counted, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
@@ -195,10 +195,12 @@ impl Encoder {
             match (message(outcome, fatal.as_deref()), outcome.kind) {
                 // The word by which the program's hosts know a cancelled turn.
                 (message, OutcomeKind::Cancelled) => cancelled(message, out),
-                (Some(message), _) => out.str(message),
-                (None, kind) => {
-                    out.invented("/error/message", "the source does not say what went wrong");
-                    out.text(end_of(kind));
+                // The subtype says it.
+                (Some(message), OutcomeKind::Limit(Limit::Turns)) => out.str(message),
+                (message, kind) => {
+                    // An agent of ours says what the program says.
+                    let own = end_of(kind).filter(|_| !self.core.agent || message.is_none());
+                    out.str(Str::trusted(&kind.message(message, own, why, "/error/message", out)));
                 }
             }
             out.lit("}");

@@ -12,6 +12,7 @@ mod identity;
 mod lost;
 mod marked;
 mod mutations;
+mod outcomes;
 mod pretty;
 mod recognised;
 mod retractions;
