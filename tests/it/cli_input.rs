@@ -93,7 +93,6 @@ fn a_name_of_a_file_forges_no_line() {
     };
     for (args, code) in [
         (vec!["convert", "--to", "tricode"], 1),
-        (vec!["convert", "--to", "tricode", "--ledger", "-"], 1),
         (vec!["check"], 1),
         (vec!["check", "--json"], 1),
         (vec!["stats"], 1),
