@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// How much this thread has allocated so far, in pieces: a measure of its work that no other thread changes.
-pub fn made() -> u64 {
+pub(crate) fn made() -> u64 {
     MADE.get()
 }
 
