@@ -12,6 +12,7 @@ use crate::settings::memory;
 use crate::store::{Ask, Store, Writer};
 use crate::turn::compact;
 use crate::turn::context::Context;
+use crate::turn::context_usage::context_usage;
 
 /// A command as hosts are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
 
 /// How full the context is, as a page.
 fn context_used(context: &Context) -> String {
-    let used = crate::session::control::context_usage(context);
+    let used = context_usage(context);
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     let (total, most) = (number(&used["totalTokens"]), number(&used["maxTokens"]));
     let share = |tokens: u64, places: usize| format!("{:.places$}%", tokens as f64 / most.max(1) as f64 * 100.0);

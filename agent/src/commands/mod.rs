@@ -5,7 +5,6 @@
 //!
 //! [`EventWriter::answered`]: crate::host::event_writer::EventWriter::answered
 
-pub(super) mod at;
 pub(crate) mod builtin;
 mod chats;
 mod confirm;
@@ -28,8 +27,8 @@ use crate::host::prompts::HostPrompt;
 use crate::model::message::Part;
 use crate::persona::commands::{Clears, Commands, Does, Reads};
 use crate::turn::context::Context;
-use crate::turn::outcome;
 use crate::turn::{End, Finished};
+use crate::turn::{mentions, outcome};
 use agentglot_adapters::raw::event::{Block, Kind, Reply};
 use agentglot_adapters::raw::json::Str;
 pub(super) use builtin::list;
@@ -146,36 +145,8 @@ pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked
             return Some(asked);
         }
     }
-    expand(context, &mut asked).await;
+    mentions::expand(context, &mut asked).await;
     Some(asked)
-}
-
-/// Adds what the host's own text names by `@path`.
-pub(crate) async fn expand(context: &Rc<Context>, asked: &mut HostPrompt) -> at::Found {
-    let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(text.clone()),
-            _ => None,
-        })
-        .collect();
-    let references: Vec<at::Reference> = texts.iter().flat_map(|text| at::references(text)).collect();
-    read(context, asked, references).await
-}
-
-async fn read(context: &Rc<Context>, asked: &mut HostPrompt, references: Vec<at::Reference>) -> at::Found {
-    if references.is_empty() {
-        return at::Found::default();
-    }
-    let (wall, cancel) = (context.world.wall.clone(), context.turns.cancel());
-    let anywhere = context.persona.commands.reads_any_file;
-    let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
-    let found = found.unwrap_or_default();
-    asked.files.extend(found.files.iter().cloned());
-    if !found.text.is_empty() {
-        asked.parts.push(Part::Text(found.text.clone()));
-    }
-    found
 }
 
 /// Why a command may not be used, if the command line or a file of settings leaves it out.
@@ -294,7 +265,7 @@ async fn request(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPro
         context.host.events.answered();
         return None;
     }
-    let found = expand(context, &mut asked).await;
+    let found = mentions::expand(context, &mut asked).await;
     if !found.read.is_empty() || !found.skipped.is_empty() {
         let command = json!({"kind": "at", "references": found.references()});
         context.host.events.command(&command, &found.result());
@@ -319,7 +290,7 @@ async fn result(context: &Rc<Context>, chats: &ChatRequests, given: &Given) -> V
 async fn explicit_at(context: &Rc<Context>, mut asked: HostPrompt, command: &Value) -> Option<HostPrompt> {
     let listed = command.get("references").and_then(Value::as_array).filter(|list| !list.is_empty());
     let found = match listed {
-        None => expand(context, &mut asked).await,
+        None => mentions::expand(context, &mut asked).await,
         Some(list) => {
             let mut references = Vec::new();
             for one in list {
@@ -328,12 +299,12 @@ async fn explicit_at(context: &Rc<Context>, mut asked: HostPrompt, command: &Val
                     return refuse(context, command, "a reference has original and resolved");
                 };
                 let path = text("resolved").unwrap_or_else(|| original.trim_start_matches('@'));
-                references.push(at::Reference {
+                references.push(mentions::Reference {
                     original: original.to_owned(),
                     path: path.to_owned(),
                 });
             }
-            read(context, &mut asked, references).await
+            mentions::expand_with(context, &mut asked, references).await
         }
     };
     if found.read.is_empty() {

@@ -101,7 +101,7 @@ fn the_modes_decide_what_no_rule_does() {
     for (mode, then) in [
         (M::Ask, ["allow", "ask", "ask", "ask", "ask", "ask"]),
         (M::AcceptEdits, ["allow", "ask", "allow", "ask", "ask", "ask"]),
-        (M::Plan, ["allow", "ask", "deny", "deny", "deny", "deny"]),
+        (M::Plan, ["allow", "ask", "ask", "ask", "ask", "ask"]),
         (M::Bypass, ["allow"; 6]),
         (M::DontAsk, ["allow", "deny", "deny", "deny", "deny", "deny"]),
         (M::Auto, ["allow", "ask", "ask", "ask", "ask", "ask"]),

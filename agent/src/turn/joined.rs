@@ -12,7 +12,7 @@ use crate::model::message::Part;
 use crate::persona::host::PromptState;
 use crate::turn::End;
 use crate::turn::context::Context;
-use crate::turn::hooks;
+use crate::turn::{hooks, mentions};
 
 /// The prompts that wait behind this one, and may be read with it, are put into it.
 pub(crate) fn with_those_behind(context: &Context, mut asked: HostPrompt) -> HostPrompt {
@@ -61,7 +61,7 @@ pub(super) async fn read(context: &Rc<Context>, conversation: &mut Conversation)
             context.host.events.echo(&asked.parts, asked.is_text, &asked.id);
         }
         if !asked.is_verbatim() {
-            crate::commands::expand(context, &mut asked).await;
+            mentions::expand(context, &mut asked).await;
         }
         let turn = context.host.events.turn();
         let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);

@@ -18,6 +18,8 @@ pub(crate) const NAME: &str = "StructuredOutput";
 /// So often the model may call it with what has not the form.
 const TRIES: u64 = 5;
 
+const TAKEN: &str = "Structured output provided successfully";
+
 /// What the model gave, if it did.
 pub(crate) type Slot = Rc<RefCell<Option<Value>>>;
 
@@ -57,7 +59,6 @@ impl Tool for Structured {
         match jsonschema_of(&self.spec.schema, input) {
             Ok(()) => {
                 *self.slot.borrow_mut() = Some(input.clone());
-                const TAKEN: &str = "Structured output provided successfully";
                 Given::text(TAKEN).with(DetailShape::Claude, TAKEN.into())
             }
             Err(why) => {

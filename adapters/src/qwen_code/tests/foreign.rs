@@ -67,8 +67,8 @@ fn a_made_up_outcome_is_read_back_as_it_was() {
         let written = converted(&log, "agentglot", "qwen-code");
         let read = converted(&written, "qwen-code", "agentglot");
         let said = match kind {
-            // Who failed is not said.
-            OutcomeKind::Failed(Place::Model | Place::Tool) => OutcomeKind::Failed(Place::Backend),
+            // That a tool failed is not said.
+            OutcomeKind::Failed(Place::Tool) => OutcomeKind::Failed(Place::Backend),
             kind => kind,
         };
         assert!(read.contains(&format!(r#""outcome":"{}""#, said.as_str())), "{kind:?}: {written}{read}");
@@ -99,7 +99,10 @@ fn questions_have_no_place_in_a_chat_file() {
 "#;
     let (chat, ledger) = traced(log, "claude", "qwen-code:chat");
     assert!(!chat.contains("ls -a"), "{chat}");
-    for line in ["3,\"pointer\":\"\",\"fate\":\"dropped\"", "5,\"pointer\":\"\",\"fate\":\"dropped\""] {
+    for line in [
+        "3,\"pointer\":\"\",\"fate\":\"dropped\"",
+        "5,\"pointer\":\"/permission_denials\",\"fate\":\"dropped\"",
+    ] {
         assert!(ledger.contains(&format!("\"line\":{line}")), "{ledger}");
     }
     assert!(!ledger.contains("/request/tool_name"), "{ledger}");

@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::prompts::Attached;
+use crate::host::prompts::{Attached, HostPrompt};
+use crate::model::message::Part;
 use crate::tools::glob::{self, Order};
 use crate::tools::ignored::rules;
 use crate::tools::walk::Tree;
+use crate::turn::context::Context;
 use crate::workspace::{Fault, Kind, Wall};
 
 /// So much of a file is read, and so much of all together, in bytes; so many files does a folder or a glob stand for.
@@ -61,6 +64,35 @@ impl Found {
         }
         result
     }
+}
+
+/// Adds what the host's own text names by `@path`.
+pub(crate) async fn expand(context: &Rc<Context>, asked: &mut HostPrompt) -> Found {
+    let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    let references: Vec<Reference> = texts.iter().flat_map(|text| references(text)).collect();
+    expand_with(context, asked, references).await
+}
+
+/// Adds what is named so.
+pub(crate) async fn expand_with(context: &Rc<Context>, asked: &mut HostPrompt, references: Vec<Reference>) -> Found {
+    if references.is_empty() {
+        return Found::default();
+    }
+    let (wall, cancel) = (context.world.wall.clone(), context.turns.cancel());
+    let anywhere = context.persona.commands.reads_any_file;
+    let found = tokio::task::spawn_blocking(move || read(&wall, &references, anywhere, &cancel)).await;
+    let found = found.unwrap_or_default();
+    asked.files.extend(found.files.iter().cloned());
+    if !found.text.is_empty() {
+        asked.parts.push(Part::Text(found.text.clone()));
+    }
+    found
 }
 
 /// The paths that a text names by an unescaped `@` at the beginning of a word. Blanks in them are escaped.
