@@ -161,10 +161,15 @@ impl Reader {
                 buffer.extend_from_slice(input);
                 let mut read = 0;
                 let mut lies_so = Some(true);
+                let mut is_too_large = false;
                 while go_on
                     && lies_so == Some(true)
                     && let Some(end) = finder.end(&buffer[read..])
                 {
+                    is_too_large = end > *most;
+                    if is_too_large {
+                        break;
+                    }
                     let value = &buffer[read..read + end];
                     read += end;
                     go_on = stage.document(value, to);
@@ -183,7 +188,8 @@ impl Reader {
                     };
                     return self.begin(&rest, to);
                 }
-                if go_on && buffer.len() > *most {
+                // However it comes in pieces.
+                if go_on && (is_too_large || buffer.len() > *most) {
                     *framing = Framing::LeftOut;
                     go_on = stage.too_large(to);
                 }

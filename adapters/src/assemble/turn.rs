@@ -247,6 +247,9 @@ impl Assembler {
         };
         let (thread, desk) = self.at(event.origin.parent, down);
         if thread.holds_results(&desk) {
+            if let Some(id) = event.origin.id.filter(|_| desk.want.whole_replies) {
+                desk.down.out.used(id.as_escaped());
+            }
             return thread.results.hold(&event, desk.down);
         }
         self.pass(&event, down);

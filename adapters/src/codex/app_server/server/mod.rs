@@ -1,6 +1,7 @@
 //! The program's side, as `codex app-server` is: many threads in one process ([`crate::server`]).
 
 mod answer;
+mod facts;
 mod history;
 mod policy;
 mod prompt;
@@ -11,8 +12,9 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use answer::UNSAID;
+use facts::Facts;
 use history::{Cut, History};
-use thread::{Facts, Thread};
+use thread::Thread;
 use words::Wrong;
 
 use crate::event::{Event, Kind};
@@ -214,7 +216,7 @@ impl SessionServer for Threads {
                 let answer = match self.threads.get(session) {
                     Some(thread) => thread.opening_answer(&facts.turns),
                     None => {
-                        let thread = thread::object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}", &facts);
+                        let thread = facts.object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}");
                         format!("{{\"thread\":{thread}}}")
                     }
                 };
@@ -263,7 +265,7 @@ impl SessionServer for Threads {
                 None => {
                     let mut facts = self.facts(listed.title.as_deref().unwrap_or_default(), Some(listed.written));
                     facts.name.clone_from(&listed.name);
-                    thread::object(&listed.id, &listed.cwd, None, "{\"type\":\"notLoaded\"}", &facts)
+                    facts.object(&listed.id, &listed.cwd, None, "{\"type\":\"notLoaded\"}")
                 }
             })
             .collect();

@@ -104,16 +104,12 @@ impl Threads {
                 }
             }
             "thread/name/set" => {
-                let (name, of) = (need(params, "name")?, need(params, "threadId")?);
+                let name = need(params, "name")?;
                 let name = name.trim();
                 if name.is_empty() {
                     return Err(Wrong::request("thread name must not be empty"));
                 }
-                let now = (self.setup.now)();
-                self.thread(params)?.named_anew(name, actions);
-                words::answer(id, "{}", actions);
-                let told = format!("{{\"threadId\":{},\"threadName\":{}}}", quoted(&of), quoted(name));
-                words::notify("thread/name/updated", &told, now, actions);
+                self.thread(params)?.rename(id, name, actions);
             }
             "turn/start" => {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::MODE;
+use super::facts::Facts;
 use super::history::joining_id;
 use super::policy::Policy;
 use super::words::{self, Wrong, quoted_or_null};
@@ -49,24 +50,6 @@ pub(super) struct Thread {
     turns: u64,
 }
 
-/// What is told of a thread and never changes.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    /// Who began it.
-    pub(super) originator: String,
-    /// What the host calls it.
-    pub(super) name: Option<String>,
-    /// How it begins.
-    pub(super) preview: String,
-    /// The thread of which it is a copy.
-    pub(super) of: Option<String>,
-    /// When it began and when it was written last, in seconds since 1970.
-    pub(super) created: i64,
-    pub(super) updated: i64,
-    /// Its turns so far, as one list, where they were asked for.
-    pub(super) turns: String,
-}
-
 /// A turn that has not begun.
 #[derive(Debug)]
 struct Turn {
@@ -102,7 +85,8 @@ enum Asked {
     Stop,
     Mode(PermissionMode),
     Model(String),
-    Name,
+    /// A name; the host's request waits for it, so that the name is kept when the answer comes.
+    Name(String),
 }
 
 impl Thread {
@@ -411,8 +395,12 @@ impl Thread {
                 self.launch.model = Some(model.clone());
                 self.model = model;
             }
-            (Some(Asked::Mode(_) | Asked::Model(_) | Asked::Name), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
-            (Some(Asked::Stop), _) | (Some(Asked::Name), None) | (None, _) => {}
+            (Some(Asked::Name(request)), why) => {
+                self.tell_name(&request, now, actions);
+                actions.notes.extend(why.map(|why| format!("thread {}: {why}", self.id)));
+            }
+            (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
+            (Some(Asked::Stop), _) | (None, _) => {}
         }
         Ok(())
     }
@@ -461,13 +449,21 @@ impl Thread {
             turns: turns.to_owned(),
             ..self.facts.clone()
         };
-        object(&self.id, self.cwd(), Some(&self.model), self.status_now(), &facts)
+        facts.object(&self.id, self.cwd(), Some(&self.model), self.status_now())
     }
 
-    /// The host calls it so. Programs inside that give no names keep none.
-    pub(super) fn named_anew(&mut self, name: &str, actions: &mut Actions) {
+    /// The host calls it so, and hears of it when the program inside has it. Programs that give no names keep none.
+    pub(super) fn rename(&mut self, request: &str, name: &str, actions: &mut Actions) {
         self.facts.name = Some(name.to_owned());
-        self.request("rename_session", ControlKind::Other, Some(("title", name)), Asked::Name, actions);
+        let asked = Asked::Name(request.to_owned());
+        self.request("rename_session", ControlKind::Other, Some(("title", name)), asked, actions);
+    }
+
+    fn tell_name(&self, request: &str, now: i64, actions: &mut Actions) {
+        words::answer(request, "{}", actions);
+        let name = quoted_or_null(self.facts.name.as_deref());
+        let told = format!("{{\"threadId\":{},\"threadName\":{name}}}", quoted(&self.id));
+        words::notify("thread/name/updated", &told, now, actions);
     }
 
     /// The turn that runs.
@@ -506,6 +502,11 @@ impl Thread {
     pub(super) fn leave(&mut self, why: &str, now: i64, actions: &mut Actions) {
         if let Some(request) = self.opening.take() {
             return words::refuse(&request, &Wrong::internal(why), actions);
+        }
+        for asked in std::mem::take(&mut self.asked).into_values() {
+            if let Asked::Name(request) = asked {
+                self.tell_name(&request, now, actions);
+            }
         }
         let error = quoted(why);
         let outcome = Outcome {
@@ -561,30 +562,5 @@ const fn event(kind: Kind<'_>) -> Event<'_> {
 fn turn_object(id: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\"inProgress\",\"error\":null,\"startedAt\":null,\"completedAt\":null,\"durationMs\":null}}"
-    )
-}
-
-/// A thread as an object.
-pub(super) fn object(id: &str, cwd: &str, model: Option<&str>, status: &str, facts: &Facts) -> String {
-    let turns = if facts.turns.is_empty() { "[]" } else { &facts.turns };
-    format!(
-        concat!(
-            "{{\"id\":\"{id}\",\"sessionId\":\"{id}\",\"forkedFromId\":{of},\"parentThreadId\":null,\"preview\":{preview},\"ephemeral\":false,",
-            "\"modelProvider\":\"agentglot\",\"model\":{model},\"createdAt\":{created},\"updatedAt\":{updated},\"recencyAt\":{updated},",
-            "\"status\":{status},\"path\":null,\"cwd\":{cwd},\"cliVersion\":\"{version}\",\"originator\":{originator},\"source\":\"appServer\",",
-            "\"threadSource\":null,\"agentNickname\":null,\"agentRole\":null,\"gitInfo\":null,\"name\":{name},\"projectId\":null,\"turns\":{turns}}}"
-        ),
-        id = id,
-        of = quoted_or_null(facts.of.as_deref()),
-        name = quoted_or_null(facts.name.as_deref()),
-        preview = quoted(&facts.preview),
-        model = quoted_or_null(model),
-        created = facts.created,
-        updated = facts.updated,
-        status = status,
-        cwd = quoted(cwd),
-        version = crate::codex::program::VERSION,
-        originator = quoted(&facts.originator),
-        turns = turns,
     )
 }
