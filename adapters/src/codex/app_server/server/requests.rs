@@ -21,7 +21,6 @@ const METHODS: &[&str] = &[
     "thread/list",
     "thread/loaded/list",
     "thread/unsubscribe",
-    "thread/name/set",
     "turn/start",
     "turn/steer",
     "turn/interrupt",
@@ -102,14 +101,6 @@ impl Threads {
                 if self.threads.get(&name).is_some_and(|thread| thread.turn().is_none()) {
                     self.close(&name, "the host has left the thread", actions);
                 }
-            }
-            "thread/name/set" => {
-                let name = need(params, "name")?;
-                let name = name.trim();
-                if name.is_empty() {
-                    return Err(Wrong::request("thread name must not be empty"));
-                }
-                self.thread(params)?.rename(id, name, actions);
             }
             "turn/start" => {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;

@@ -85,8 +85,6 @@ enum Asked {
     Stop,
     Mode(PermissionMode),
     Model(String),
-    /// A name; the host's request waits for it, so that the name is kept when the answer comes.
-    Name(String),
 }
 
 impl Thread {
@@ -395,10 +393,6 @@ impl Thread {
                 self.launch.model = Some(model.clone());
                 self.model = model;
             }
-            (Some(Asked::Name(request)), why) => {
-                self.tell_name(&request, now, actions);
-                actions.notes.extend(why.map(|why| format!("thread {}: {why}", self.id)));
-            }
             (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
             (Some(Asked::Stop), _) | (None, _) => {}
         }
@@ -452,20 +446,6 @@ impl Thread {
         facts.object(&self.id, self.cwd(), Some(&self.model), self.status_now())
     }
 
-    /// The host calls it so, and hears of it when the program inside has it. Programs that give no names keep none.
-    pub(super) fn rename(&mut self, request: &str, name: &str, actions: &mut Actions) {
-        self.facts.name = Some(name.to_owned());
-        let asked = Asked::Name(request.to_owned());
-        self.request("rename_session", ControlKind::Other, Some(("title", name)), asked, actions);
-    }
-
-    fn tell_name(&self, request: &str, now: i64, actions: &mut Actions) {
-        words::answer(request, "{}", actions);
-        let name = quoted_or_null(self.facts.name.as_deref());
-        let told = format!("{{\"threadId\":{},\"threadName\":{name}}}", quoted(&self.id));
-        words::notify("thread/name/updated", &told, now, actions);
-    }
-
     /// The turn that runs.
     pub(super) fn turn(&self) -> Option<&str> {
         self.running.as_ref().map(|running| running.id.as_str())
@@ -502,11 +482,6 @@ impl Thread {
     pub(super) fn leave(&mut self, why: &str, now: i64, actions: &mut Actions) {
         if let Some(request) = self.opening.take() {
             return words::refuse(&request, &Wrong::internal(why), actions);
-        }
-        for asked in std::mem::take(&mut self.asked).into_values() {
-            if let Asked::Name(request) = asked {
-                self.tell_name(&request, now, actions);
-            }
         }
         let error = quoted(why);
         let outcome = Outcome {
