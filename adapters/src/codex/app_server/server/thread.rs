@@ -6,7 +6,7 @@ use super::super::MODE;
 use super::facts::Facts;
 use super::history::joining_id;
 use super::policy::Policy;
-use super::words::{self, Wrong, quoted_or_null};
+use super::words::{self, Wrong};
 use crate::codec::{Dialect, Format};
 use crate::conduct::quoted;
 use crate::event::{
