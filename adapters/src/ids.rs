@@ -13,6 +13,11 @@ pub fn uuid(session: &str, n: u64) -> String {
     text.into_iter().map(char::from).collect()
 }
 
+/// The made-up UUID of what has this id of its own in a session.
+pub fn uuid_of(session: &str, id: &str) -> String {
+    uuid(session, fnv(id.as_bytes(), FNV_SEED))
+}
+
 /// The made-up UUIDs of one session in their order: the same as [`uuid`] gives, for those who need one a line.
 #[derive(Clone, Debug)]
 pub struct Uuids {

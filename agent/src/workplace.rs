@@ -194,7 +194,7 @@ impl Workplace {
             schema: Value::Null,
             kind,
             reads_only: kind == ToolKind::Read,
-            owner: None,
+            ..Spec::default()
         };
         match self.policy.judge(&spec, &Value::Null, access) {
             Verdict::Allow { .. } => Ok(()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The parts, those that know nobody first.
-const PARTS: [&str; 24] = [
+const PARTS: [&str; 25] = [
     "clock",
     "ids",
     "flags",
@@ -29,6 +29,7 @@ const PARTS: [&str; 24] = [
     "commands",
     "session",
     "about",
+    "setup",
 ];
 
 #[test]
@@ -179,7 +180,7 @@ const OPEN: [(&str, &str); 24] = [
     ("mcp/config.rs", "files of settings, and what the command line names"),
     ("mcp/content.rs", "new files of the session"),
     ("model/client.rs", "the user's table of models"),
-    ("lib.rs", "what the command line names"),
+    ("setup.rs", "what the command line names"),
     ("store/checkpoint.rs", "what files were before they were changed; shown to nobody"),
     ("store/dir.rs", "transcripts"),
     ("store/place.rs", "the name of git's branch"),

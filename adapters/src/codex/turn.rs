@@ -347,7 +347,7 @@ impl Encoder {
             "collab_tool_call" => {
                 tell();
                 let text: String = result.content.texts().map(Str::as_escaped).collect();
-                let agent = ids::uuid(&self.thread, ids::fnv(result.call.as_escaped().as_bytes(), ids::FNV_SEED));
+                let agent = ids::uuid_of(&self.thread, result.call.as_escaped());
                 out.invented("/item/receiver_thread_ids", "the source does not name the subagent's thread");
                 let how = if result.status == ResultStatus::Success {
                     "completed"

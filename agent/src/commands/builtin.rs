@@ -10,9 +10,8 @@ use crate::conversation::Conversation;
 use crate::persona::commands::{Clears, Does, Reads, SessionReset, Stats};
 use crate::settings::memory;
 use crate::store::{Ask, Store, Writer};
-use crate::turn::compact;
 use crate::turn::context::Context;
-use crate::turn::context_usage::context_usage;
+use crate::turn::{compact, context_usage};
 
 /// A command as hosts are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,20 +103,19 @@ pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Giv
 
 /// How full the context is, as a page.
 fn context_used(context: &Context) -> String {
-    let used = context_usage(context);
-    let number = |value: &Value| value.as_u64().unwrap_or_default();
-    let (total, most) = (number(&used["totalTokens"]), number(&used["maxTokens"]));
-    let share = |tokens: u64, places: usize| format!("{:.places$}%", tokens as f64 / most.max(1) as f64 * 100.0);
+    let Some(parts) = context_usage::parts(context) else {
+        return "The conversation is in use.".to_owned();
+    };
+    let share = |tokens: u64, places: usize| format!("{:.places$}%", tokens as f64 / parts.window.max(1) as f64 * 100.0);
     let mut page = format!(
         "## Context Usage\n\n**Model:** {}  \n**Tokens:** {} / {} ({})\n\n### Estimated usage by category\n\n| Category | Tokens | Percentage |\n\
          |----------|--------|------------|",
-        used["model"].as_str().unwrap_or_default(),
-        short(total),
-        short(most),
-        share(total, 0)
+        parts.model,
+        short(parts.total),
+        short(parts.window),
+        share(parts.total, 0)
     );
-    for category in used["categories"].as_array().into_iter().flatten() {
-        let (name, tokens) = (category["name"].as_str().unwrap_or_default(), number(&category["tokens"]));
+    for (name, tokens) in parts.categories() {
         page.push_str(&format!("\n| {name} | {} | {} |", short(tokens), share(tokens, 1)));
     }
     page

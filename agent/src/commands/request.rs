@@ -246,7 +246,7 @@ fn spec((at, tool): (usize, &Value)) -> Result<Spec, Refused> {
         schema: schema.cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}})),
         kind: ToolKind::Other,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     })
 }
 

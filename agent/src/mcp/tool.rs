@@ -93,7 +93,7 @@ impl ListResources {
             schema: json!({"type":"object","properties":{"server":{"type":"string","description":"Only the resources of this server"}},"additionalProperties":false}),
             kind: ToolKind::Mcp,
             reads_only: true,
-            owner: None,
+            ..Spec::default()
         };
         Self { inner, spec }
     }
@@ -172,7 +172,7 @@ impl ReadResource {
             }),
             kind: ToolKind::Mcp,
             reads_only: true,
-            owner: None,
+            ..Spec::default()
         };
         Self { inner, spec, server }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use agentglot_adapters::raw::event::ToolKind;
 
 /// What the model is told of a tool.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     /// Its name in the dialect in use.
     pub name: String,

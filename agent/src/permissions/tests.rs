@@ -42,8 +42,7 @@ pub(super) fn spec(name: &str, kind: ToolKind) -> Spec {
         description: String::new(),
         schema: json!({}),
         kind,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

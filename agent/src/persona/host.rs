@@ -334,7 +334,7 @@ pub trait HostPersona: fmt::Debug + Sync {
     }
 
     /// How full the context is, for a host that asks, where that is not what Claude's hosts are told.
-    fn context_shown(&self, parts: &ContextParts<'_>) -> Option<Value> {
+    fn context_shown(&self, parts: &ContextParts) -> Option<Value> {
         let _ = parts;
         None
     }

@@ -134,10 +134,10 @@ pub const fn interrupted(in_tools: bool) -> &'static str {
 }
 
 /// How full the context of a session is, in tokens.
-#[derive(Clone, Copy, Debug)]
-pub struct ContextParts<'a> {
+#[derive(Clone, Debug)]
+pub struct ContextParts {
     /// The model.
-    pub model: &'a str,
+    pub model: String,
     /// So many it reads.
     pub window: u64,
     /// So many there are.
@@ -146,8 +146,32 @@ pub struct ContextParts<'a> {
     pub system: u64,
     /// Those of the tools.
     pub tools: u64,
+    /// Those of what was said, by their length alone.
+    pub said: u64,
     /// The API has counted all of them.
     pub counted: bool,
+}
+
+impl ContextParts {
+    /// Those of what was said.
+    pub const fn messages(&self) -> u64 {
+        self.total.saturating_sub(self.system + self.tools)
+    }
+
+    /// Those that there is room for.
+    pub const fn free(&self) -> u64 {
+        self.window.saturating_sub(self.total)
+    }
+
+    /// What people are told of them.
+    pub const fn categories(&self) -> [(&'static str, u64); 4] {
+        [
+            ("System prompt", self.system),
+            ("System tools", self.tools),
+            ("Messages", self.messages()),
+            ("Free space", self.free()),
+        ]
+    }
 }
 
 /// How a reply without calls may end that is no answer yet.

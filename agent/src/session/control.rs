@@ -12,7 +12,7 @@ use crate::model::message::Role;
 use crate::persona::host::PromptState;
 use crate::settings::subagent;
 use crate::turn::context::Context;
-use crate::turn::context_usage::context_usage;
+use crate::turn::context_usage;
 use agentglot_adapters::raw::conduct::Greeting;
 use agentglot_adapters::raw::event::{ControlKind, Input, Request};
 
@@ -45,7 +45,7 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
             false
         }
         (_, "get_context_usage") => {
-            context.host.events.respond(&id, &Ok(context_usage(context)));
+            context.host.events.respond(&id, &Ok(context_usage::told(context)));
             true
         }
         (_, "continue_last_turn") => continue_turn(context, &id),

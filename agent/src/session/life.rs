@@ -92,20 +92,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
         expanded(context, &asked.parts)
     };
     parts.extend(heard.context.map(Part::Text));
-    let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
-    if !parts.is_empty() {
-        crate::conversation::transcript::prompt(&conversation, context.policy.borrow().mode_name(), &parts, &asked.id, &turn, origin);
-    }
-    asked
-        .files
-        .iter()
-        .for_each(|file| crate::conversation::transcript::attached(&conversation, file));
-    if let Some(checkpoints) = &context.store.checkpoints {
-        checkpoints.borrow_mut().mark(&asked.id);
-    }
-    if !parts.is_empty() {
-        conversation.add_user(parts);
-    }
+    turn::joined::take_in(context, &mut conversation, &asked, parts);
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     if let Some(why) = heard.stopped {
         let text = format!("Operation stopped by hook: {why}");

@@ -33,24 +33,20 @@ pub(crate) struct AllDone {
     pub results: Vec<Part>,
     /// The turn ends here.
     pub end: Option<End>,
-    /// A hook that ends the turn ends it behind the calls that are left.
-    holds_behind: bool,
 }
 
 /// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
 /// then nothing runs.
 pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
-    let mut all = AllDone {
-        holds_behind: context.persona.hooks.stops_behind_calls,
-        ..AllDone::default()
-    };
+    let mut all = AllDone::default();
+    let behind = context.persona.hooks.stops_behind_calls;
     let mut contexts = Vec::new();
     let (mut at, mut size) = (0, 0);
     while at < calls.len() {
         let many = calls[at..]
             .iter()
             .take(context.persona_session.side_by_side())
-            .take_while(|call| !cut && !all.stops() && only_reads(conversation, call))
+            .take_while(|call| !cut && !all.stops(behind) && only_reads(conversation, call))
             .count();
         let batch = &calls[at..at + many.max(1)];
         at += batch.len();
@@ -61,7 +57,7 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
                 if all.end.is_none() && !cut {
                     all.end = over_limit(context, conversation, call);
                 }
-                let (stopped, full) = (all.stops(), size > MOST_OF_ALL);
+                let (stopped, full) = (all.stops(behind), size > MOST_OF_ALL);
                 let place = Place { cut, stopped, full };
                 async move { (number, one(context, conversation, call, place).await) }
             })
@@ -72,7 +68,7 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
             results[number] = one.result;
             contexts.extend(one.context);
             // Of several calls that are put off the last one is told; what ends the turn in another way goes before all of them.
-            if one.end.is_some() && !all.stops() {
+            if one.end.is_some() && !all.stops(behind) {
                 all.end = one.end;
             }
         }
@@ -98,11 +94,12 @@ fn over_limit(context: &Context, conversation: &Conversation, call: &Call) -> Op
 }
 
 impl AllDone {
-    /// Whether the turn ends before the calls that are left. A call that is put off keeps no other one from running.
-    const fn stops(&self) -> bool {
+    /// Whether the turn ends before the calls that are left. A call that is put off keeps no other one from running, nor does a hook that
+    /// ends the turn `behind` them.
+    const fn stops(&self, behind: bool) -> bool {
         match self.end {
             None | Some(End::Deferred(..)) => false,
-            Some(End::Held(_)) => !self.holds_behind,
+            Some(End::Held(_)) => !behind,
             Some(_) => true,
         }
     }

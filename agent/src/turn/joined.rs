@@ -63,22 +63,32 @@ pub(super) async fn read(context: &Rc<Context>, conversation: &mut Conversation)
         if !asked.is_verbatim() {
             mentions::expand(context, &mut asked).await;
         }
-        let turn = context.host.events.turn();
-        let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
-        let mode = context.policy.borrow().mode_name();
-        transcript::prompt(conversation, mode, &asked.parts, &asked.id, &turn, origin);
-        asked.files.iter().for_each(|file| transcript::attached(conversation, file));
-        if let Some(checkpoints) = &context.store.checkpoints {
-            checkpoints.borrow_mut().mark(&asked.id);
-        }
+        asked.turn = context.host.events.turn();
+        let mut parts = asked.parts.clone();
+        parts.extend(heard.context.map(Part::Text));
         conversation.add_user([Part::Text(BETWEEN.to_owned())]);
-        conversation.add_user(asked.parts);
-        conversation.add_user(heard.context.map(Part::Text));
+        take_in(context, conversation, &asked, parts);
         if let Some(why) = heard.stopped {
             end = Some(End::Held(why));
         }
     }
     end
+}
+
+/// A prompt becomes part of the conversation, as these parts.
+pub(crate) fn take_in(context: &Context, conversation: &mut Conversation, asked: &HostPrompt, parts: Vec<Part>) {
+    let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
+    if !parts.is_empty() {
+        let mode = context.policy.borrow().mode_name();
+        transcript::prompt(conversation, mode, &parts, &asked.id, &asked.turn, origin);
+    }
+    asked.files.iter().for_each(|file| transcript::attached(conversation, file));
+    if let Some(checkpoints) = &context.store.checkpoints {
+        checkpoints.borrow_mut().mark(&asked.id);
+    }
+    if !parts.is_empty() {
+        conversation.add_user(parts);
+    }
 }
 
 /// What stands before such a prompt.

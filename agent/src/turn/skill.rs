@@ -41,7 +41,7 @@ impl Skill {
                 }),
                 kind: ToolKind::Other,
                 reads_only: true,
-                owner: None,
+                ..Spec::default()
             },
             skills,
         }

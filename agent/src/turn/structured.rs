@@ -41,8 +41,7 @@ impl Structured {
                         .to_owned(),
                 schema: schema.clone(),
                 kind: ToolKind::Other,
-                reads_only: false,
-                owner: None,
+                ..Spec::default()
             },
             slot,
         }

@@ -69,7 +69,7 @@ impl Subagents {
                 schema,
                 kind: ToolKind::Subagent,
                 reads_only: true,
-                owner: None,
+                ..Spec::default()
             },
         }
     }

@@ -147,7 +147,7 @@ impl Encoder {
             "collabAgentToolCall" => {
                 out.lit(",\"senderThreadId\":\"");
                 out.lit(&self.thread);
-                let agent = ids::uuid(&self.thread, ids::fnv(id.as_escaped().as_bytes(), ids::FNV_SEED));
+                let agent = ids::uuid_of(&self.thread, id.as_escaped());
                 out.invented("/params/item/receiverThreadIds", "the source does not name the subagent's thread");
                 out.lit("\",\"receiverThreadIds\":[\"");
                 out.lit(&agent);

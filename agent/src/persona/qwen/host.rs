@@ -85,22 +85,14 @@ impl HostPersona for CodeHost {
         false
     }
 
-    fn context_shown(&self, parts: &ContextParts<'_>) -> Option<Value> {
-        let ContextParts {
-            model,
-            window,
-            total,
-            system,
-            tools,
-            counted,
-        } = *parts;
+    fn context_shown(&self, parts: &ContextParts) -> Option<Value> {
         Some(json!({
-            "subtype": "get_context_usage", "modelName": model, "totalTokens": total, "contextWindowSize": window,
+            "subtype": "get_context_usage", "modelName": parts.model, "totalTokens": parts.total, "contextWindowSize": parts.window,
             "breakdown": {
-                "systemPrompt": system, "builtinTools": tools, "mcpTools": 0, "memoryFiles": 0, "skills": 0,
-                "messages": total.saturating_sub(system + tools), "freeSpace": window.saturating_sub(total), "autocompactBuffer": 0,
+                "systemPrompt": parts.system, "builtinTools": parts.tools, "mcpTools": 0, "memoryFiles": 0, "skills": 0,
+                "messages": parts.messages(), "freeSpace": parts.free(), "autocompactBuffer": 0,
             },
-            "builtinTools": [], "mcpTools": [], "memoryFiles": [], "skills": [], "isEstimated": !counted, "showDetails": false,
+            "builtinTools": [], "mcpTools": [], "memoryFiles": [], "skills": [], "isEstimated": !parts.counted, "showDetails": false,
         }))
     }
 

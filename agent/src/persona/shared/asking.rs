@@ -109,7 +109,7 @@ impl Ask {
                 }),
                 kind: ToolKind::Ask,
                 reads_only: true,
-                owner: None,
+                ..Spec::default()
             },
         }
     }
@@ -153,7 +153,7 @@ impl ExitPlan {
                 }),
                 kind: ToolKind::ExitPlan,
                 reads_only: true,
-                owner: None,
+                ..Spec::default()
             },
         }
     }

@@ -141,7 +141,7 @@ mod tests {
             schema: json!({"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"], "additionalProperties": false}),
             kind: ToolKind::Read,
             reads_only: true,
-            owner: None,
+            ..Spec::default()
         };
         let given = invalid(&spec, &check(&spec.schema, &json!({"path_is_wrong": 1})).expect_err("wrong"));
         let text = "<tool_use_error>InputValidationError: Read failed due to the following issues:\nThe required parameter `file_path` is missing\nAn unexpected parameter `path_is_wrong` was provided</tool_use_error>";

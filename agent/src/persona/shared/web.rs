@@ -172,7 +172,7 @@ pub(in crate::persona) fn search_spec(name: &str, words: &str, more: &[(&str, Va
         schema,
         kind: ToolKind::WebSearch,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -221,7 +221,7 @@ pub(in crate::persona) fn spec(name: &str, offset: bool) -> Spec {
         schema: schema(offset),
         kind: ToolKind::Fetch,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -112,16 +112,16 @@ impl Threads {
         }
     }
 
-    fn facts(&self, preview: &str, written: Option<i64>) -> Facts {
-        let now = (self.setup.now)() / 1000;
+    /// What is told of a thread that is kept, or of a new one.
+    fn facts(&self, kept: Option<&Listed>) -> Facts {
+        let written = kept.map_or_else(|| (self.setup.now)(), |kept| kept.written) / 1000;
         Facts {
             originator: self.host.clone().unwrap_or_default(),
-            name: None,
-            preview: preview.to_owned(),
-            of: None,
-            created: written.map_or(now, |millis| millis / 1000),
-            updated: written.map_or(now, |millis| millis / 1000),
-            turns: String::new(),
+            name: kept.and_then(|kept| kept.name.clone()),
+            preview: kept.and_then(|kept| kept.title.clone()).unwrap_or_default(),
+            created: written,
+            updated: written,
+            ..Facts::default()
         }
     }
 
@@ -207,8 +207,7 @@ impl SessionServer for Threads {
                 Some(end)
             }
         };
-        let mut facts = self.facts(found.title.as_deref().unwrap_or_default(), Some(found.written));
-        facts.name.clone_from(&found.name);
+        let mut facts = self.facts(Some(found));
         let tells = reading.tells;
         facts.turns = reading.history.filter(|_| tells).map(History::turns).unwrap_or_default();
         match reading.then {
@@ -263,8 +262,7 @@ impl SessionServer for Threads {
             .map(|listed| match self.threads.get(&listed.id) {
                 Some(thread) => thread.object_with(""),
                 None => {
-                    let mut facts = self.facts(listed.title.as_deref().unwrap_or_default(), Some(listed.written));
-                    facts.name.clone_from(&listed.name);
+                    let facts = self.facts(Some(listed));
                     facts.object(&listed.id, &listed.cwd, None, "{\"type\":\"notLoaded\"}")
                 }
             })

@@ -50,7 +50,7 @@ impl Threads {
                     session_id: Some(name.clone()),
                     ..launch
                 };
-                let mut thread = Thread::new(&name, id, launch, policy, self.facts("", None));
+                let mut thread = Thread::new(&name, id, launch, policy, self.facts(None));
                 thread.begin(actions);
                 self.threads.insert(name, thread);
             }

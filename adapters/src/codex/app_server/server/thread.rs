@@ -394,7 +394,7 @@ impl Thread {
                 self.model = model;
             }
             (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
-            (Some(Asked::Stop), _) | (None, _) => {}
+            (Some(Asked::Stop) | None, _) => {}
         }
         Ok(())
     }

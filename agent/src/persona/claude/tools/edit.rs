@@ -34,8 +34,7 @@ pub(super) fn spec() -> Spec {
             "additionalProperties": false,
         }),
         kind: ToolKind::Edit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Glob,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

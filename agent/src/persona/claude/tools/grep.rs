@@ -58,7 +58,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Grep,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -31,8 +31,7 @@ pub(super) fn spec() -> Spec {
             "additionalProperties": false,
         }),
         kind: ToolKind::NotebookEdit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

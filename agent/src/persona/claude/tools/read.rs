@@ -48,7 +48,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

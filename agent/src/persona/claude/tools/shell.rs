@@ -97,8 +97,7 @@ fn bash() -> Spec {
             "additionalProperties": false,
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -121,7 +120,7 @@ fn task_output() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -139,8 +138,7 @@ fn task_stop() -> Spec {
             "additionalProperties": false,
         }),
         kind: ToolKind::Other,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

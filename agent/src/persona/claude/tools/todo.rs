@@ -46,8 +46,7 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             "additionalProperties": false,
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tools(Dialect::Claude, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
 }

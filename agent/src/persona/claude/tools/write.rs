@@ -28,8 +28,7 @@ pub(super) fn spec() -> Spec {
             "additionalProperties": false,
         }),
         kind: ToolKind::Write,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -34,8 +34,7 @@ pub(super) fn patch() -> Rc<dyn Tool> {
             "required": ["input"],
         }),
         kind: ToolKind::Edit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     Rc::new(Patch(spec))
 }

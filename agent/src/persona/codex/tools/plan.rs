@@ -40,8 +40,7 @@ pub(super) fn plan(todos: &Rc<Todos>) -> Rc<dyn Tool> {
             "required": ["plan"],
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tool(Dialect::Codex, invalid, spec, UpdatePlan(Rc::clone(todos)))
 }

@@ -41,8 +41,7 @@ pub(super) fn shell(processes: &Rc<Processes>) -> Rc<dyn Tool> {
             "required": ["command"],
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tool(Dialect::Codex, invalid, spec, Shell(Rc::clone(processes)))
 }

@@ -180,7 +180,7 @@ impl What {
             schema: json!({"type": "object", "properties": properties, "required": required}),
             kind,
             reads_only: matches!(self, Self::Read | Self::List | Self::Glob | Self::Grep),
-            owner: None,
+            ..Spec::default()
         }
     }
 }

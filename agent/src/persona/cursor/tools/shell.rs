@@ -45,8 +45,7 @@ fn spec() -> Spec {
             "required": ["command"],
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -48,8 +48,7 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             "required": ["todos"],
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tools(Dialect::Cursor, say::invalid, [spec], UpdateTodos(Rc::clone(todos)))
 }

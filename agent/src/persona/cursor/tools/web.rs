@@ -28,7 +28,7 @@ pub fn fetch(policy: Policy) -> Rc<dyn Tool> {
         name: "webFetch".to_owned(),
         kind: ToolKind::Fetch,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     };
     web::fetch(Dialect::Cursor, say::invalid, spec, policy, page)
 }

@@ -43,7 +43,7 @@ pub(super) fn read_spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -113,8 +113,7 @@ pub(super) fn write_spec() -> Spec {
             "required": ["file_path", "content"],
         }),
         kind: ToolKind::Write,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -161,8 +160,7 @@ pub(super) fn replace_spec() -> Spec {
             "required": ["file_path", "instruction", "old_string", "new_string"],
         }),
         kind: ToolKind::Edit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn glob_spec() -> Spec {
         }),
         kind: ToolKind::Glob,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn grep_spec() -> Spec {
         }),
         kind: ToolKind::Grep,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -245,7 +245,7 @@ pub(super) fn list_spec() -> Spec {
         }),
         kind: ToolKind::List,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -52,8 +52,7 @@ fn run_shell_command() -> Spec {
             "required": ["command"],
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -64,7 +63,7 @@ fn list_background_processes() -> Spec {
         schema: json!({"type": "object", "properties": {}}),
         kind: ToolKind::Other,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -83,7 +82,7 @@ fn read_background_output() -> Spec {
         }),
         kind: ToolKind::Other,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

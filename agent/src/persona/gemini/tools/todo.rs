@@ -41,8 +41,7 @@ pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
             "additionalProperties": false,
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tool(Dialect::Gemini, say::invalid, spec, WriteTodos(Rc::clone(todos)))
 }

@@ -45,7 +45,7 @@ pub(super) fn read_spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -164,8 +164,7 @@ pub(super) fn write_spec() -> Spec {
             "required": ["content", "filePath"],
         }),
         kind: ToolKind::Write,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -197,8 +196,7 @@ pub(super) fn edit_spec() -> Spec {
             "required": ["filePath", "oldString", "newString"],
         }),
         kind: ToolKind::Edit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

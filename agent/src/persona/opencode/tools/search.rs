@@ -37,7 +37,7 @@ pub(super) fn glob_spec() -> Spec {
         }),
         kind: ToolKind::Glob,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn grep_spec() -> Spec {
         }),
         kind: ToolKind::Grep,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -42,8 +42,7 @@ pub(super) fn shell(processes: &Rc<Processes>) -> Rc<dyn Tool> {
             "required": ["command"],
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tool(Dialect::Opencode, say::invalid, spec, Shell(Rc::clone(processes)))
 }

@@ -40,8 +40,7 @@ pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
             "required": ["todos"],
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tool(Dialect::Opencode, say::invalid, spec, WriteTodos(Rc::clone(todos)))
 }

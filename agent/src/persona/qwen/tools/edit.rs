@@ -36,8 +36,7 @@ pub(super) fn spec() -> Spec {
             "required": ["file_path", "old_string", "new_string"],
         }),
         kind: ToolKind::Edit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -31,8 +31,7 @@ pub(super) fn spec() -> Spec {
             "required": ["notebook_path"],
         }),
         kind: ToolKind::NotebookEdit,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn spec() -> Spec {
         }),
         kind: ToolKind::Read,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

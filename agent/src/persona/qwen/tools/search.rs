@@ -69,7 +69,7 @@ pub(super) fn glob_spec() -> Spec {
         }),
         kind: ToolKind::Glob,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn grep_spec() -> Spec {
         }),
         kind: ToolKind::Grep,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -217,7 +217,7 @@ pub(super) fn list_spec() -> Spec {
         }),
         kind: ToolKind::List,
         reads_only: true,
-        owner: None,
+        ..Spec::default()
     }
 }
 

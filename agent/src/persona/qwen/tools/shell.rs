@@ -61,8 +61,7 @@ fn run_shell_command() -> Spec {
             "required": ["command"],
         }),
         kind: ToolKind::Shell,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 
@@ -168,8 +167,7 @@ fn task_stop() -> Spec {
             "required": ["task_id"],
         }),
         kind: ToolKind::Other,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

@@ -40,8 +40,7 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             "required": ["todos"],
         }),
         kind: ToolKind::Todo,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     };
     tools(Dialect::QwenCode, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
 }

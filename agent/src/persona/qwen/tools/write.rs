@@ -25,8 +25,7 @@ pub(super) fn spec() -> Spec {
             "required": ["file_path", "content"],
         }),
         kind: ToolKind::Write,
-        reads_only: false,
-        owner: None,
+        ..Spec::default()
     }
 }
 

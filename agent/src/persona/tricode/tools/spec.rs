@@ -339,7 +339,7 @@ fn tool(what: What, description: &str, properties: Value, required: &[&str]) -> 
         schema: json!({"type": "object", "properties": properties, "required": required}),
         kind: kind_of(Dialect::Tricode, Str::trusted(what.name())),
         reads_only,
-        owner: None,
+        ..Spec::default()
     };
     (what, spec)
 }
