@@ -92,10 +92,7 @@ impl Session {
                 under_first_id(&asked, input, response, |input| {
                     self.answered(asked.note.first.as_ref().unwrap_or(&asked.id), &asked.note, input, response, backend);
                 });
-                // The wait was the host's.
-                if let Some(turn) = &mut self.turn {
-                    turn.sign = now;
-                }
+                self.waited(now);
             }
             InputKind::Cancel { .. } | InputKind::Heartbeat { .. } | InputKind::Hint(_) | InputKind::HintCancel if self.host.agent => {
                 if let InputKind::Heartbeat { interval_ms: Some(pace) } = input.kind
@@ -182,9 +179,7 @@ impl Session {
         }
         if self.host.agent && chat.origin == Some(InputOrigin::ToolResponse) {
             if backend.input(input) {
-                if let Some(turn) = &mut self.turn {
-                    turn.sign = now;
-                }
+                self.waited(now);
                 return;
             }
             self.doomed

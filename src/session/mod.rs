@@ -381,13 +381,6 @@ impl Session {
         (!told && refusal.text.trim_end() == why).then(|| (why.to_owned(), refusal.exit_code))
     }
 
-    /// The back end was not listened to until now: its silence does not count.
-    pub fn heard_nothing(&mut self, now: Instant) {
-        if let Some(turn) = &mut self.turn {
-            turn.sign = now;
-        }
-    }
-
     /// The turn that runs, and with `all` every one that waits, ends here.
     pub fn end_turns(&mut self, kind: OutcomeKind, why: &str, all: bool, now: Instant) {
         self.moment(now);
@@ -419,6 +412,7 @@ impl Session {
     /// Time has passed. Returns whether the back end is to be stopped because it fell silent, or does not come to an end.
     pub fn tick(&mut self, now: Instant, backend: &mut dyn Backend) -> bool {
         self.moment(now);
+        let waits = self.waits_for_answer();
         if self.beat.beats(now) {
             let session = self.host.facts.session.clone();
             let origin = Origin {
@@ -441,6 +435,9 @@ impl Session {
         self.hooks_expire(now, backend);
         if self.host.types_answers {
             self.ask_person(now, backend);
+        }
+        if waits && !self.waits_for_answer() {
+            self.waited(now);
         }
         for request in self.requested.expired(now) {
             let waited = now.duration_since(request.since).as_secs_f64();

@@ -75,10 +75,7 @@ impl Session {
             Ok(()) => allow_unseen(&decision.id, backend),
             Err(why) => refuse(&decision.id, why, backend),
         }
-        // The wait was the command's.
-        if let Some(turn) = &mut self.turn {
-            turn.sign = now;
-        }
+        self.waited(now);
     }
 }
 

@@ -262,7 +262,7 @@ async fn drive(
             }
             () = sleep_until(wake) => {
                 if hold {
-                    session.heard_nothing(Instant::now());
+                    session.waited(Instant::now());
                 }
                 backend_over |= session.tick(Instant::now(), backend);
             }

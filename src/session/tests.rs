@@ -219,6 +219,18 @@ fn an_agent_that_talks_for_ever_is_stopped() {
     assert!(scene.after(30));
     let said = scene.said();
     assert!(results(&said) == 1 && said.contains("not ended within 30 s (--turn-timeout)"), "{said}");
+    // The host is waited for from the 8th second to the 12th, and for five seconds in vain from the 20th.
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).agent(INIT);
+    assert!(!scene.after(8));
+    scene.agent(ASK);
+    assert!(!scene.after(12));
+    scene.host(r#"{"type":"control_response","response":{"subtype":"success","request_id":"q1","response":{"behavior":"allow"}}}"#);
+    assert!(!scene.after(20));
+    scene.agent(&ASK.replace("q1", "q2"));
+    assert!(!scene.after(25));
+    scene.agent(INIT);
+    assert!(!scene.after(38) && scene.after(39));
     // By time, and by size; each turn anew.
     scene.host(HI).agent(INIT);
     let now = scene.now;

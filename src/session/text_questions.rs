@@ -203,9 +203,7 @@ impl Session {
             }
         }
         self.asked.drain();
-        if let Some(turn) = &mut self.turn {
-            turn.sign = now;
-        }
+        self.waited(now);
     }
 }
 

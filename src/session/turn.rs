@@ -13,7 +13,8 @@ use crate::backend::Backend;
 pub(super) struct Turn {
     /// The last sign of the back end, or the beginning.
     pub(super) sign: Instant,
-    pub(super) began: Instant,
+    /// When it would have begun, had nobody been waited for in it.
+    began: Instant,
     /// How much the back end has said in it.
     bytes: u64,
     /// The back end has said something in it.
@@ -50,6 +51,14 @@ impl Session {
         let why = format!("the agent has said more than the {most} bytes that a turn may have (--max-turn)");
         self.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
         true
+    }
+
+    /// Somebody else was waited for, or the back end was not listened to, until now: that is neither its silence nor its time.
+    pub fn waited(&mut self, now: Instant) {
+        if let Some(turn) = &mut self.turn {
+            turn.began += now.duration_since(turn.sign);
+            turn.sign = now;
+        }
     }
 
     /// Until when the back end is to have given a sign, and to have ended the turn.

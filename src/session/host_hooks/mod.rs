@@ -264,9 +264,7 @@ impl Session {
             CallbackAnswer::Answered(answer),
             &mut run.outcome,
         );
-        if let Some(turn) = &mut self.turn {
-            turn.sign = now;
-        }
+        self.waited(now);
         self.finish_hooks(now, backend);
         true
     }
