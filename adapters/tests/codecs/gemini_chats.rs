@@ -259,3 +259,61 @@ fn a_session_of_another_is_written_as_the_program_reads_it() {
         back.iter().map(prompts).collect::<Vec<_>>()
     );
 }
+
+/// The program writes the parts of a result once with its call and once more on a line of its own, an image each time as a part behind the
+/// result's; when a session is resumed, all of it again.
+#[test]
+fn an_image_is_part_of_the_result_that_it_stands_behind() {
+    let png = r#"{"inlineData":{"mimeType":"image/png","data":"QUJD"}}"#;
+    let answer = |id: &str, text: &str| format!(r#"{{"functionResponse":{{"id":"{id}","name":"read_file","response":{{"output":"{text}"}}}}}}"#);
+    let (first, second) = (answer("a", "Binary content"), answer("b", "words"));
+    let call = |id: &str, result: &str| {
+        format!(r#"{{"id":"{id}","name":"read_file","args":{{"file_path":"/w/{id}"}},"result":[{result}],"status":"success"}}"#)
+    };
+    let line = |id: &str, kind: &str, rest: &str| format!(r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}",{rest}}}"#);
+    let header =
+        r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#;
+    let prompt = line("p", "user", r#""content":[{"text":"look"}]"#);
+    let results = line("r", "user", &format!(r#""content":[{first},{png},{second}]"#));
+    let end = line("e", "gemini", r#""content":"Seen.""#);
+    let told = line(
+        "c",
+        "gemini",
+        &format!(
+            r#""content":"","toolCalls":[{},{}]"#,
+            call("a", &format!("{first},{png}")),
+            call("b", &second)
+        ),
+    );
+    let untold = line(
+        "c",
+        "gemini",
+        &format!(
+            r#""content":[{}]"#,
+            ["a", "b"]
+                .map(|id| format!(r#"{{"functionCall":{{"id":"{id}","name":"read_file","args":{{}}}}}}"#))
+                .join(",")
+        ),
+    );
+    let history = |calls: &str| format!(r#"{{"$set":{{"messages":[{prompt},{calls},{results},{end}]}}}}"#);
+    for calls in [&told, &untold] {
+        let chat = [header, &prompt, calls, &results, &end, header, &history(&untold)].join("\n") + "\n";
+        let turns = read(chat.as_bytes(), format("gemini:chat"));
+        assert_eq!(turns.len(), 1, "{chat}");
+        assert_eq!(prompts(&turns[0]), ["look"]);
+        assert_eq!(
+            turns[0].thread.prompts.len(),
+            1,
+            "an image of a result is nothing that anybody asks: {chat}"
+        );
+        let outcome = turns[0].outcome.as_ref().expect("a store's turn has an end");
+        assert!(!outcome.is_error, "{outcome:?}");
+        let calls = turns[0].calls();
+        let shown: Vec<String> = calls
+            .iter()
+            .map(|call| format!("{:?}", call.result.as_ref().map(|result| &result.content)))
+            .collect();
+        assert!(shown[0].contains("QUJD") && shown[0].contains("Binary content"), "{shown:?}");
+        assert!(shown[1].contains("words") && !shown[1].contains("QUJD"), "{shown:?}");
+    }
+}

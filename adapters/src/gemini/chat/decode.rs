@@ -1,7 +1,8 @@
 use super::fields::knows;
 use super::message::{EARLIER, Message, TYPES, again, block, is_one_text};
-use super::parts::{Part, call_of, parts, ran, result_of, texts, thoughts, usage};
+use super::parts::{Part, call_of, media_behind, parts, ran, result_of, texts, thoughts, usage, with_media};
 use super::seen::{Said, Seen, Thoughts, text_hash};
+use super::waiting::{CALL, Waiting};
 use super::{CONTEXT, HEADER, REWIND, SET};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
@@ -29,17 +30,6 @@ pub struct Decoder {
     /// What the user asked last, as people see it.
     asked: u64,
     cwd: String,
-}
-
-/// The result of a subagent's call. Texts are the bodies of JSON strings.
-#[derive(Debug)]
-struct Waiting {
-    call: String,
-    name: Option<String>,
-    status: ResultStatus,
-    text: String,
-    /// Where the source says the text, for the ledger.
-    kept: Kept,
 }
 
 impl Decode for Decoder {
@@ -337,9 +327,11 @@ impl Decoder {
         let inner = message.inner;
         let mut told: Vec<Kind<'a>> = Vec::new();
         let mut known = Kept::default();
-        for part in content {
+        let mut parts = content.iter().peekable();
+        while let Some(part) = parts.next() {
             match part {
                 Part::Result(result, raw) => {
+                    let media = media_behind(&mut parts);
                     let waiting = self.waiting.iter().position(|waiting| waiting.call == result.call.as_escaped());
                     let mut result = *result;
                     if let Some(at) = waiting {
@@ -349,10 +341,13 @@ impl Decoder {
                         let says = result.content.texts().any(|text| text.as_escaped() == waiting.text);
                         waiting.tell(says, cx);
                     } else if self.seen.has_result(result.call.as_escaped()) && (inner || !self.seen.has_own_result(result.call.as_escaped())) {
-                        cx.trace.inspect(|trace| trace.place(&mut known, raw.as_str()));
-                        cx.took(raw.as_str());
+                        for again in media.iter().map(|media| media.raw).chain([*raw]) {
+                            cx.trace.inspect(|trace| trace.place(&mut known, again.as_str()));
+                            cx.took(again.as_str());
+                        }
                         continue;
                     }
+                    result.content = with_media(result.content, media.into_iter().map(Block::Media), cx);
                     self.seen.own_result(result.call.as_escaped());
                     told.push(Kind::ToolResult(cx.keep(result)));
                 }
@@ -549,40 +544,6 @@ impl Decoder {
         });
     }
 }
-
-impl Waiting {
-    /// The line is told that says the text in one of these calls.
-    fn hold(&mut self, calls: Option<Raw<'_>>, cx: &Cx<'_>) {
-        let Some(trace) = cx.trace else { return };
-        for (raw, [id, name, args, result, status, _]) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
-            let id = call_of([id, name, args]).map(|call| call.id).filter(|id| id.as_escaped() == self.call);
-            let result = id.and_then(|id| result_of(raw, [name, result, status], id, cx));
-            if let Some(Content::Text(text)) = result.map(|result| result.content) {
-                trace.hold_unsaid(&mut self.kept, text.as_escaped());
-            }
-        }
-    }
-
-    /// What came of the call is told, by a line that `says` the same or without one.
-    fn tell(mut self, says: bool, cx: &Cx<'_>) {
-        let Some(trace) = cx.trace else { return };
-        match says {
-            true => trace.tell_held(
-                &mut self.kept,
-                Fate::Renamed,
-                "what came of the call is told behind what the subagent said",
-            ),
-            false => trace.tell_held(
-                &mut self.kept,
-                Fate::Dropped,
-                "a line behind what the subagent said tells something else of the call",
-            ),
-        }
-    }
-}
-
-/// What one of `toolCalls` says.
-const CALL: [&str; 6] = ["id", "name", "args", "result", "status", "agentId"];
 
 /// What an earlier line has said is not lost.
 fn took_again<'a>(objects: impl Iterator<Item = Raw<'a>>, names: &[&str], cx: &Cx<'a>) {

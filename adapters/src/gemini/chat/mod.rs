@@ -12,6 +12,7 @@ mod parts;
 #[cfg(feature = "schema")]
 mod schema;
 mod seen;
+mod waiting;
 
 pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;

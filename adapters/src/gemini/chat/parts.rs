@@ -2,7 +2,7 @@
 
 use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
-use crate::event::{Block, Content, Count, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
+use crate::event::{Block, Content, Count, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
 
 /// One part of a message.
@@ -173,16 +173,11 @@ pub(super) fn result_of<'a>(call: Raw<'a>, [name, result, status]: [Option<Raw<'
                     again.into_iter().for_each(|again| cx.took(again.as_str()));
                 }
             }
-            let blocks = |text| {
-                let mut blocks = vec![Block::Text { text, fields: &[] }];
-                blocks.extend_from_slice(&rest);
-                Content::Blocks(cx.list(&blocks))
-            };
-            let content = match answer.content {
-                Content::Text(text) if !rest.is_empty() => blocks(text),
-                content => content,
-            };
-            ToolResult { call: id, content, ..answer }
+            ToolResult {
+                call: id,
+                content: with_media(answer.content, rest, cx),
+                ..answer
+            }
         }
         None => ToolResult {
             call: id,
@@ -209,6 +204,28 @@ pub(super) fn result_of<'a>(call: Raw<'a>, [name, result, status]: [Option<Raw<'
         told.is_error = Some(told.status != ResultStatus::Success);
     }
     Some(told)
+}
+
+/// The images and files of a result that is a `functionResponse`: they stand behind it, as parts of their own.
+pub(super) fn media_behind<'p, 'a: 'p>(parts: &mut std::iter::Peekable<impl Iterator<Item = &'p Part<'a>>>) -> Vec<Media<'a>> {
+    let mut found = Vec::new();
+    while let Some(Part::Block(Block::Media(media))) = parts.peek() {
+        found.push(*media);
+        parts.next();
+    }
+    found
+}
+
+/// What a result says, with what stands behind it.
+pub(super) fn with_media<'a>(content: Content<'a>, media: impl IntoIterator<Item = Block<'a>>, cx: &Cx<'a>) -> Content<'a> {
+    let mut media = media.into_iter().peekable();
+    match content {
+        Content::Text(text) if media.peek().is_some() => {
+            let blocks: Vec<Block<'a>> = std::iter::once(Block::Text { text, fields: &[] }).chain(media).collect();
+            Content::Blocks(cx.list(&blocks))
+        }
+        content => content,
+    }
 }
 
 /// What the model thought.
