@@ -103,8 +103,13 @@ impl Writer {
                     input => required(out, "{\"input_tokens\":", input, input_at),
                 }
                 required(out, ",\"output_tokens\":", written(&usage, out), output);
-                optional(out, ",\"cache_read_input_tokens\":", usage.cache_read);
-                optional(out, ",\"total_tokens\":", usage.total);
+                // Zeros alone stand for what is not known, and there are two of them.
+                if usage.is_blank() {
+                    usage.parts().for_each(|source| out.used(source));
+                } else {
+                    optional(out, ",\"cache_read_input_tokens\":", usage.cache_read);
+                    optional(out, ",\"total_tokens\":", usage.total);
+                }
             }
         }
         out.lit("}");

@@ -20,13 +20,42 @@ use control::Asked;
 pub struct Decoder {
     side: Side,
     asked: Asked,
-    /// The main thread is between `message_start` and `message_stop`, which then ends the round.
-    in_message: bool,
-    /// Pieces came for which no `assistant` line has come yet.
-    unconfirmed: bool,
+    open: Open,
     /// Only a host speaks here: an id makes no message the program's.
     hears_host: bool,
     learned: Learned,
+}
+
+/// What earlier lines have begun.
+#[derive(Debug, Default)]
+struct Open {
+    /// The main thread is between `message_start` and `message_stop`, which then ends the round.
+    message: bool,
+    /// Pieces came for which no `assistant` line has come yet.
+    unconfirmed: bool,
+    /// The calls whose subagents have spoken, and that have no result yet.
+    subagents: Vec<String>,
+}
+
+impl Open {
+    /// What is remembered of an event for the lines behind it.
+    fn told(&mut self, event: &Event<'_>) {
+        if let Some(parent) = event.origin.parent {
+            if !self.subagents.iter().any(|call| call == parent.as_escaped()) {
+                self.subagents.push(parent.as_escaped().to_owned());
+            }
+            return;
+        }
+        match event.kind {
+            Kind::Delta(_) | Kind::BlockStart(_) => self.unconfirmed = true,
+            Kind::RoundStart(_) => (self.message, self.unconfirmed) = (true, false),
+            Kind::RoundEnd(_) => (self.message, self.unconfirmed) = (false, false),
+            Kind::Reply(_) => self.unconfirmed = false,
+            Kind::ToolResult(result) => self.subagents.retain(|call| call != result.call.as_escaped()),
+            Kind::Session(_) | Kind::Outcome(_) => *self = Self::default(),
+            _ => {}
+        }
+    }
 }
 
 impl Decode for Decoder {

@@ -1,6 +1,6 @@
 //! Lines that are spelled like an earlier one: pieces, replies, results, the facts of a session, notices, outcomes.
 //!
-//! What such a line says depends on the lines before it in a few ways, which [`Decoder::told`] knows.
+//! What such a line says depends on the lines before it in a few ways, which [`Open`](super::Open) knows.
 
 use super::super::USAGE;
 use super::turn::{is_api_error, status};
@@ -24,16 +24,14 @@ impl Decoder {
     /// read with its end.
     #[inline]
     pub(super) fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        let Self {
-            learned,
-            in_message,
-            unconfirmed,
-            side,
-            ..
-        } = self;
+        let Self { learned, open, side, .. } = self;
         let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, _, sink| {
+            // How a subagent ended may be spelled like the end of a turn.
+            if matches!(event.kind, Kind::Outcome(outcome) if outcome.is_error) && !open.subagents.is_empty() {
+                return false;
+            }
             let Kind::Reply(reply) = event.kind else {
-                told(event, in_message, unconfirmed);
+                open.told(event);
                 sink.event(event);
                 return true;
             };
@@ -41,10 +39,10 @@ impl Decoder {
             if reply.usage.is_some_and(|usage| usage.is_blank()) || is_api_error(reply) {
                 return false;
             }
-            told(event, in_message, unconfirmed);
+            open.told(event);
             let main = event.origin.parent.is_none();
             let reply = Reply {
-                last: main && reply.usage.is_some() && !*in_message,
+                last: main && reply.usage.is_some() && !open.message,
                 ..*reply
             };
             sink.event(&Event {
@@ -58,19 +56,6 @@ impl Decoder {
     }
 }
 
-/// What is remembered of an event for the lines behind it.
-pub(super) const fn told(event: &Event<'_>, in_message: &mut bool, unconfirmed: &mut bool) {
-    let main = event.origin.parent.is_none();
-    match event.kind {
-        Kind::Delta(_) | Kind::BlockStart(_) if main => *unconfirmed = true,
-        Kind::RoundStart(_) if main => (*in_message, *unconfirmed) = (true, false),
-        Kind::RoundEnd(_) if main => (*in_message, *unconfirmed) = (false, false),
-        Kind::Session(_) | Kind::Outcome(_) => (*in_message, *unconfirmed) = (false, false),
-        Kind::Reply(_) if main => *unconfirmed = false,
-        _ => {}
-    }
-}
-
 impl<'a> Line<'_, 'a, '_> {
     /// Tells an event, of which its line says nothing else, and remembers how the line is spelled.
     pub(super) fn only(&mut self, decoder: &mut Decoder, event: &Event<'a>, used: usize, index: Option<Raw<'a>>) {
@@ -80,7 +65,7 @@ impl<'a> Line<'_, 'a, '_> {
                 .learn(&self.text[..used], &RULES, event, Aside { index, ..Aside::default() });
         }
         decoder.side = Side::Agent;
-        told(event, &mut decoder.in_message, &mut decoder.unconfirmed);
+        decoder.open.told(event);
         self.sink.event(event);
     }
 }

@@ -31,7 +31,7 @@ impl Decoder {
         }
         let used = line.at.position();
         self.side = Side::Agent;
-        if members.is_of_subagent() {
+        if members.is_of_subagent(!self.open.subagents.is_empty()) {
             return line.subagent_end();
         }
         let succeeded = members.subtype.is_some_and(|word| word.is("success"));
@@ -129,11 +129,11 @@ impl<'a> Members<'a> {
         Ok(())
     }
 
-    /// A subagent that was cancelled writes a `result` of its own into the turn, in which every number is 0 (recording
-    /// `ctl_subagent_perm_shell`).
-    fn is_of_subagent(&self) -> bool {
+    /// A subagent that fails or is cancelled writes a `result` of its own into the turn, in which every number is 0, before its call has
+    /// its result (recording `ctl_subagent_perm_shell`). The end of a turn that was never begun is written with zeros, too.
+    fn is_of_subagent(&self, one_is_open: bool) -> bool {
         let zero = |raw: Option<Raw<'_>>| raw.is_none_or(|raw| raw.u64() == Some(0));
-        self.error.is_some_and(|error| error.is("CANCELLED"))
+        self.error.is_some_and(|error| one_is_open || error.is("CANCELLED"))
             && zero(self.duration_ms)
             && zero(self.duration_api_ms)
             && self.num_turns.is_none_or(|count| count.value == 0)

@@ -23,7 +23,7 @@ impl Decoder {
             StreamEvent::Delta(delta) => Kind::Delta(delta),
             StreamEvent::BlockStart(start, Some(piece)) => {
                 let origin = envelope.origin;
-                self.unconfirmed |= origin.parent.is_none();
+                self.open.unconfirmed |= origin.parent.is_none();
                 line.event(envelope, Kind::BlockStart(start));
                 line.sink.event(&Event::new(origin, Kind::Delta(Delta { index: start.index, piece })));
                 return Ok(used);

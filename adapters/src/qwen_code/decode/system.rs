@@ -79,9 +79,9 @@ impl Decoder {
         self.side = Side::Agent;
         let topic = topic(&subtype.unescape());
         let gives_up = topic == Topic::Retry && data.and_then(|data| data.get("preserveText")).and_then(Raw::bool) == Some(false);
-        if gives_up && self.unconfirmed && envelope.origin.parent.is_none() {
+        if gives_up && self.open.unconfirmed && envelope.origin.parent.is_none() {
             // The pieces that have come belong to a reply that is fetched again. No line of the program says that it ends.
-            self.unconfirmed = false;
+            self.open.unconfirmed = false;
             let origin = Origin {
                 session: envelope.origin.session,
                 ..Origin::default()

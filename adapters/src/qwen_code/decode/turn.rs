@@ -1,7 +1,7 @@
 //! `assistant` and `user` lines.
 
 use super::super::USAGE;
-use super::{Decoder, Envelope, Line, name};
+use super::{Decoder, Envelope, Line, Open, name};
 use crate::blocks::{Part, Said, api_error};
 use crate::event::{At, Block, Content, Event, Input, InputKind, Kind, Prompt, PromptSource, Reply, ResultStatus, Side, ToolResult, Usage};
 use crate::json::{Error, Raw, Str, Why};
@@ -21,7 +21,7 @@ impl Decoder {
         let used = line.at.position();
         reply.usage = reply.usage.filter(|usage| !line.blank(usage, &mut envelope));
         // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
-        reply.last = envelope.origin.parent.is_none() && reply.usage.is_some() && !self.in_message;
+        reply.last = envelope.origin.parent.is_none() && reply.usage.is_some() && !self.open.message;
         if is_api_error(&reply) {
             let text = reply.blocks.iter().find_map(|block| match block {
                 Block::Text { text, .. } => Some(text.as_escaped()),
@@ -61,15 +61,16 @@ impl Decoder {
                 } else {
                     PromptSource::Agent
                 };
-                let prompt = line.cx.keep(Prompt { content, source });
-                line.event(envelope, Kind::Prompt(prompt));
+                let event = envelope.event(Kind::Prompt(line.cx.keep(Prompt { content, source })));
+                self.open.told(&event);
+                line.sink.event(&event);
             }
             Said::Parts([Part::Result(result)]) => {
                 let status = status(result);
                 let result = line.cx.keep(ToolResult { status, ..*result });
                 line.only(self, &envelope.event(Kind::ToolResult(result)), used, None);
             }
-            Said::Parts(parts) => line.results(envelope, parts),
+            Said::Parts(parts) => line.results(&mut self.open, envelope, parts),
         }
         Ok(used)
     }
@@ -100,7 +101,7 @@ impl<'a> Line<'_, 'a, '_> {
     }
 
     /// Results, one event each, and whatever stands between them.
-    fn results(&mut self, envelope: Envelope<'a>, parts: &'a [Part<'a>]) {
+    fn results(&mut self, open: &mut Open, envelope: Envelope<'a>, parts: &'a [Part<'a>]) {
         let origin = envelope.origin;
         let mut fields = envelope.fields.into_bump_slice();
         for part in parts {
@@ -119,7 +120,9 @@ impl<'a> Line<'_, 'a, '_> {
                     Kind::Prompt(self.cx.keep(Prompt { content, source }))
                 }
             };
-            self.sink.event(&Event { origin, kind, fields });
+            let event = Event { origin, kind, fields };
+            open.told(&event);
+            self.sink.event(&event);
             fields = &[];
         }
     }

@@ -107,5 +107,8 @@ fn main_thread(object: &Json) -> bool {
 
 /// Qwen Code's subagents end with a `result` of their own, all zero, in the middle of the turn; it ends nothing.
 pub fn is_subagents_end(object: &Json) -> bool {
-    object.at(&["error", "message"]).and_then(Json::text) == Some("CANCELLED") && object.get("duration_ms") == Some(&Json::Number("0".to_owned()))
+    // What ends a turn says the second one behind `[API Error: `.
+    let says = object.at(&["error", "message"]).and_then(Json::text);
+    matches!(says, Some("CANCELLED" | "Model stream ended with empty response text."))
+        && object.get("duration_ms") == Some(&Json::Number("0".to_owned()))
 }
