@@ -1,6 +1,7 @@
 //! What models used: each number goes over, or the ledger has an entry for it; a sum goes on whatever came of a turn.
 
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::events::Scope;
 use agentglot_adapters::raw::codec::Format;
 
 use crate::common::lost::entries;
@@ -276,4 +277,75 @@ fn of_goldens() {
         }
     };
     parallel(&plain_goldens(), over).finish("the ledger changes nothing");
+}
+
+/// Formats with a place for what was thought.
+const SAY_REASONING: [&str; 22] = [
+    "agentglot",
+    "claude",
+    "claude:json",
+    "claude:transcript",
+    "qwen",
+    "qwen:stream-chunk-json",
+    "qwen-code:chat",
+    "codex",
+    "codex:rollout",
+    "codex:app-server",
+    "gemini",
+    "gemini:json",
+    "gemini:chat",
+    "opencode",
+    "opencode:bus",
+    "opencode:export",
+    "acp",
+    "acp:v2",
+    "ag-ui",
+    "atif",
+    "anthropic",
+    "openai",
+];
+
+/// What was written and, of that, thought, over all turns of a log.
+fn thought(format: Format, log: &[u8]) -> [u64; 2] {
+    let mut sum = [0; 2];
+    for turn in agentglot_adapters::turns(log, format).map_while(Result::ok) {
+        let Some(usage) = &turn.usage else { continue };
+        let turn = [usage.written_tokens(), usage.reasoning_tokens()].map(Option::unwrap_or_default);
+        // Of the session so far: the last one is that of all turns. A turn that failed may say zeros.
+        let so_far = usage.scope == Scope::Session;
+        if !so_far || turn[0] > 0 {
+            sum = std::array::from_fn(|n| if so_far { turn[n] } else { sum[n] + turn[n] });
+        }
+    }
+    sum
+}
+
+/// What was thought goes over wherever there is a place for it, and what was written stays the same with it and without: some dialects
+/// count the one as a part of the other, and some beside it.
+#[test]
+fn what_was_thought_is_counted_alike() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        // Programs that were recorded with a model that thinks say it; the others say 0.
+        let log_of = |digit: &str| {
+            let text = String::from_utf8_lossy(&log.bytes).into_owned();
+            ["\"thinking_tokens\":", "\"reasoning\":", "\"reasoning_output_tokens\":", "\"thoughtsTokenCount\":"]
+                .iter()
+                .fold(text, |text, name| text.replace(&format!("{name}0"), &format!("{name}{digit}")))
+        };
+        for bytes in [log.bytes.clone(), log_of("3").into_bytes()] {
+            let said = thought(log.format, &bytes);
+            if said[1] == 0 {
+                continue;
+            }
+            for to in targets(log.format).into_iter().filter(|to| SAY_REASONING.contains(&to.to_string().as_str())) {
+                wrongs.check();
+                let done = quick(log.format, to, &bytes);
+                let found = thought(to, &done.out);
+                if found != said {
+                    wrongs.add(format!("thought {} -> {to}", log.format), format!("{}: {said:?}, then {found:?}", log.name));
+                }
+            }
+        }
+    };
+    parallel(&plain_goldens(), over).finish("what was thought is counted alike");
 }
