@@ -235,7 +235,9 @@ impl<'a> Usage<'a> {
 
     /// Tokens that the model thought with, where the source says them or its total counts more than it names.
     pub fn reasoning_tokens(&self) -> Option<u64> {
-        self.reasoning.map(|count| count.value).or_else(|| Some(self.beside()).filter(|beside| *beside > 0))
+        self.reasoning
+            .map(|count| count.value)
+            .or_else(|| Some(self.beside()).filter(|beside| *beside > 0))
     }
 
     /// Tokens that the model wrote without those that it thought with, for targets that count these beside the output.
@@ -283,7 +285,9 @@ impl<'a> Usage<'a> {
         let sum = self.prompt_tokens().unwrap_or(0).saturating_add(self.written_tokens().unwrap_or(0));
         let total = self.total.filter(|total| target.total || total.value == sum);
         let cache_write = self.cache_write.filter(|count| target.cache_write || !self.inclusive || count.value == 0);
-        let reasoning = self.reasoning.filter(|count| target.reasoning || self.reasoning_beside || count.value == 0);
+        let reasoning = self
+            .reasoning
+            .filter(|count| target.reasoning || self.reasoning_beside || count.value == 0);
         Self {
             total,
             cache_write,
@@ -345,7 +349,11 @@ mod tests {
         assert_eq!(said(None, count(125), None), (None, None, None));
         assert_eq!(said(count(20), count(120), count(5)), (Some(20), Some(5), Some(15)));
         assert_eq!(said(count(20), None, count(5)), (Some(20), Some(5), Some(15)));
-        assert_eq!(said(count(20), count(125), count(5)), (Some(20), Some(5), Some(15)), "the total counts something else");
+        assert_eq!(
+            said(count(20), count(125), count(5)),
+            (Some(20), Some(5), Some(15)),
+            "the total counts something else"
+        );
         let beside = Usage {
             reasoning_beside: true,
             ..usage(count(20), count(135), count(5))
@@ -354,7 +362,11 @@ mod tests {
         assert_eq!(beside.written(), count(25));
         for usage in [beside, usage(count(20), count(125), None)] {
             let whole = usage.with_cache();
-            assert_eq!((whole.output, whole.reasoning), (count(25), count(5)), "a target whose output is all of it");
+            assert_eq!(
+                (whole.output, whole.reasoning),
+                (count(25), count(5)),
+                "a target whose output is all of it"
+            );
             assert_eq!(tokens(&whole), (Some(25), Some(5), Some(20)));
         }
         let mut sum = None;

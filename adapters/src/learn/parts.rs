@@ -185,7 +185,9 @@ impl UsageMold {
     #[allow(clippy::option_option)]
     pub(super) fn of(usage: Option<Usage<'_>>, pick: &mut Pick<'_, '_>) -> Option<Option<Self>> {
         let Some(usage) = usage else { return Some(None) };
-        let Usage { input, output, reasoning, .. } = usage;
+        let Usage {
+            input, output, reasoning, ..
+        } = usage;
         let counts = [input, output, reasoning, usage.cache_read, usage.cache_write, usage.total];
         let raw = match usage.raw {
             None => None,

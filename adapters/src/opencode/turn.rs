@@ -517,7 +517,9 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
     let input = usage.fresh_tokens().unwrap_or(0);
     let (read, write) = (number(usage.cache_read), number(usage.cache_write));
     let (output, thought) = (usage.answer_tokens().unwrap_or(0), usage.reasoning_tokens());
-    let sum = [input, output, thought.unwrap_or(0), read, write].into_iter().fold(0, u64::saturating_add);
+    let sum = [input, output, thought.unwrap_or(0), read, write]
+        .into_iter()
+        .fold(0, u64::saturating_add);
     let total = usage.total.map_or(sum, |count| count.value);
     for (name, value) in [
         ("\"tokens\":{\"total\":", total),

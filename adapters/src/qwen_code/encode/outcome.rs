@@ -1,8 +1,8 @@
 //! The end of a turn: `result`.
 
 use super::super::{ERROR, end_of, why};
-use super::{COUNTED, Encoder};
 use super::thread::inclusive;
+use super::{COUNTED, Encoder};
 use crate::event::{At, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 

@@ -6,8 +6,8 @@
 mod pieces;
 
 use super::super::USAGE;
-use super::{COUNTED, Core};
 use super::pen::member;
+use super::{COUNTED, Core};
 use crate::blocks::MESSAGE;
 use crate::event::{At, Block, Count, Event, Reply, RoundEnd, RoundStart, StopKind, Usage};
 use crate::json::{Out, Str};

@@ -8,7 +8,8 @@ use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
 use crate::common::{
-    Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim, with_ledger,
+    Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim,
+    with_ledger,
 };
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
@@ -482,7 +483,9 @@ fn two_sessions_in_one_store_share_nothing() {
             wrongs.add(format!("{}", log.format), format!("{}: {alone:?}, then {found:?}", log.name));
         }
     };
-    let stores = plain_goldens().into_iter().filter(|log| log.format.is_store() && log.bytes.starts_with(b"{"));
+    let stores = plain_goldens()
+        .into_iter()
+        .filter(|log| log.format.is_store() && log.bytes.starts_with(b"{"));
     let logs: Vec<Log> = stores.collect();
     parallel(&logs, over).finish("two sessions in one store share nothing");
 }

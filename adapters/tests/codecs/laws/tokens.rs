@@ -336,7 +336,12 @@ fn thought(format: Format, log: &[u8], of_rounds: bool) -> [u64; 2] {
 fn what_was_thought_is_counted_alike() {
     let over = |log: &Log, wrongs: &mut Wrongs| {
         // Programs that were recorded with a model that thinks say it; the others say 0.
-        let names = ["\"thinking_tokens\":", "\"reasoning\":", "\"reasoning_output_tokens\":", "\"thoughtsTokenCount\":"];
+        let names = [
+            "\"thinking_tokens\":",
+            "\"reasoning\":",
+            "\"reasoning_output_tokens\":",
+            "\"thoughtsTokenCount\":",
+        ];
         let text = String::from_utf8_lossy(&log.bytes).replace("\"tokens\":{\"total\":", "\"tokens\":{\"was\":");
         let thinks = names
             .iter()
@@ -354,7 +359,10 @@ fn what_was_thought_is_counted_alike() {
                 let found = thought(to, &quick(log.format, to, bytes).out, of_rounds);
                 // Codex says nothing of tokens at the end of a turn that failed.
                 if found != said && (name != "codex" || found != [0, 0]) {
-                    wrongs.add(format!("thought {} -> {to}", log.format), format!("{}: {said:?}, then {found:?}", log.name));
+                    wrongs.add(
+                        format!("thought {} -> {to}", log.format),
+                        format!("{}: {said:?}, then {found:?}", log.name),
+                    );
                 }
             }
         }
