@@ -146,6 +146,7 @@ pub(crate) fn tokens(usage: &Usage) -> Tokens {
         total: usage.total.and_then(number),
         scope: Some(usage.scope.as_str().to_owned()),
         derived: Some(usage.provenance == events::Provenance::Derived),
+        reasoning: usage.reasoning_tokens().and_then(number),
     }
 }
 

@@ -94,6 +94,8 @@ row! {
         scope: String,
         /// whether the numbers were worked out instead of said
         derived: bool,
+        /// those of the output that the model thought with
+        reasoning: i64,
     }
 
     /// A subagent.

@@ -124,6 +124,7 @@ fn said(what: &What<'_>) -> (&'static str, Value) {
                 "cache_read_tokens": usage.and_then(|usage| usage.cache_read),
                 "cache_write_tokens": usage.and_then(|usage| usage.cache_write),
                 "output_tokens": usage.and_then(|usage| usage.written_tokens()),
+                "reasoning_tokens": usage.and_then(|usage| usage.reasoning_tokens()),
                 "cost_usd": outcome.and_then(|outcome| outcome.cost_usd.as_ref()?.to_f64()),
                 "cost_scope": outcome.and_then(|outcome| outcome.cost_usd.as_ref().map(|_| outcome.cost_scope.as_str())),
             });

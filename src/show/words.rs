@@ -60,7 +60,7 @@ pub(crate) fn number(n: u64) -> String {
     text
 }
 
-/// `1,234 tokens in (1,000 cached), 56 out`.
+/// `1,234 tokens in (1,000 cached), 56 out (30 thinking)`.
 pub(crate) fn tokens(usage: &Usage) -> Option<String> {
     if !is_known(usage) {
         return None;
@@ -76,6 +76,9 @@ pub(crate) fn tokens(usage: &Usage) -> Option<String> {
     if let Some(output) = usage.written_tokens() {
         let comma = if text.is_empty() { "" } else { ", " };
         let _ = write!(text, "{comma}{} out", number(output));
+        if let Some(thought) = usage.reasoning_tokens().filter(|thought| *thought > 0) {
+            let _ = write!(text, " ({} thinking)", number(thought));
+        }
     }
     (!text.is_empty()).then_some(text)
 }

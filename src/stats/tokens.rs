@@ -28,10 +28,6 @@ impl Tokens {
     pub fn of(usage: &Usage) -> Self {
         let (cache_read, cache_write) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
         let input = usage.input.unwrap_or(0);
-        let in_details = |details: &str, name: &str| usage.raw.as_ref()?.get(details)?.get(name)?.to_u64();
-        let at_top = |name: &str| usage.raw.as_ref()?.get(name)?.to_u64();
-        let output = usage.written_tokens().unwrap_or(0);
-        let beside = output.saturating_sub(usage.output.unwrap_or(0));
         Self {
             input: if usage.inclusive {
                 input.saturating_sub(cache_read).saturating_sub(cache_write)
@@ -40,11 +36,8 @@ impl Tokens {
             },
             cache_read,
             cache_write,
-            output,
-            reasoning: at_top("reasoning_output_tokens")
-                .or_else(|| in_details("completion_tokens_details", "reasoning_tokens"))
-                .or_else(|| in_details("output_tokens_details", "thinking_tokens"))
-                .unwrap_or(beside),
+            output: usage.written_tokens().unwrap_or(0),
+            reasoning: usage.reasoning_tokens().unwrap_or(0),
         }
     }
 

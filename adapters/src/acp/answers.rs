@@ -460,11 +460,19 @@ fn word_of<'a>(from: Option<Raw<'a>>, name: &str) -> Option<&'a str> {
 
 /// Cache reads and writes are counted apart.
 pub(super) fn read_usage(usage: Raw<'_>) -> Usage<'_> {
-    let names = ["inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "totalTokens"];
-    let [input, output, cache_read, cache_write, total] = usage.pick(names).map(|count| count.and_then(Count::read));
+    let names = [
+        "inputTokens",
+        "outputTokens",
+        "thoughtTokens",
+        "cachedReadTokens",
+        "cachedWriteTokens",
+        "totalTokens",
+    ];
+    let [input, output, reasoning, cache_read, cache_write, total] = usage.pick(names).map(|count| count.and_then(Count::read));
     Usage {
         input,
         output,
+        reasoning,
         cache_read,
         cache_write,
         total,

@@ -388,6 +388,7 @@ fn tokens(usage: &Usage<'_>, out: &mut Out) {
         ("{\"totalTokens\":", Some(usage.total.map_or(sum, |total| total.value))),
         (",\"inputTokens\":", Some(fresh)),
         (",\"outputTokens\":", Some(usage.written_tokens().unwrap_or(0))),
+        (",\"thoughtTokens\":", usage.reasoning_tokens()),
         (",\"cachedReadTokens\":", usage.cache_read.map(|count| count.value)),
         (",\"cachedWriteTokens\":", usage.cache_write.map(|count| count.value)),
     ] {

@@ -39,6 +39,7 @@ fn read(entry: Raw<'_>) -> Option<Usage<'_>> {
     let usage = Usage {
         input: count("inputTokens"),
         output: count("outputTokens"),
+        reasoning: count("reasoningTokens"),
         cache_read: count("cachedInputTokens"),
         cache_write: count("cacheWriteInputTokens"),
         total: count("totalTokens"),
@@ -64,6 +65,7 @@ pub(super) fn write(usage: &Usage<'_>, model: Option<Str<'_>>, out: &mut Out) {
         ("\"inputTokens\":", input),
         ("\"outputTokens\":", output),
         ("\"totalTokens\":", total.filter(|_| usage.total.is_some())),
+        ("\"reasoningTokens\":", usage.reasoning_tokens()),
         ("\"cachedInputTokens\":", value(usage.cache_read)),
         ("\"cacheWriteInputTokens\":", value(usage.cache_write)),
     ] {

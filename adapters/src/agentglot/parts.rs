@@ -93,10 +93,12 @@ impl Writer<'_> {
             w.out.lit("\"");
             w.count("input", usage.input);
             w.count("output", usage.output);
+            w.count("reasoning", usage.reasoning);
             w.count("cache_read", usage.cache_read);
             w.count("cache_write", usage.cache_write);
             w.count("total", usage.total);
             w.flag("inclusive", usage.inclusive);
+            w.flag("reasoning_beside", usage.reasoning_beside);
             w.flag("derived", usage.provenance == Provenance::Derived);
             w.unchecked("raw", usage.raw);
             w.out.lit("}");
@@ -227,10 +229,12 @@ impl<'a> Members<'a, '_> {
             scope: usage.word("scope").and_then(read_scope).unwrap_or_default(),
             input: usage.count("input"),
             output: usage.count("output"),
+            reasoning: usage.count("reasoning"),
             cache_read: usage.count("cache_read"),
             cache_write: usage.count("cache_write"),
             total: usage.count("total"),
             inclusive: usage.flag("inclusive").unwrap_or(false),
+            reasoning_beside: usage.flag("reasoning_beside").unwrap_or(false),
             provenance: if usage.flag("derived") == Some(true) {
                 Provenance::Derived
             } else {

@@ -47,7 +47,7 @@ const EVERYTHING: &str = r#"{"agentglot":"events","version":1,"source":"agentglo
 {"event":"notice","name":"api_retry","topic":"retry","message":"again","data":{"attempt":1}}
 {"event":"prompt","source":"echo","content":"hi"}
 {"event":"prompt","parent":"call_1","source":"parent","content":[{"type":"text","text":"hi"},{"type":"media","kind":"image","raw":{"type":"image"}}]}
-{"event":"round_start","round":"msg","model":"m","usage":{"scope":"round","input":1,"output":2,"cache_read":3,"cache_write":4,"total":10,"inclusive":true,"derived":true,"raw":{"a":1}},"number":3}
+{"event":"round_start","round":"msg","model":"m","usage":{"scope":"round","input":1,"output":2,"reasoning":5,"cache_read":3,"cache_write":4,"total":10,"inclusive":true,"reasoning_beside":true,"derived":true,"raw":{"a":1}},"number":3}
 {"event":"block_start","index":0,"block":{"type":"text"}}
 {"event":"block_start","index":1,"block":{"type":"call","id":"c","name":"Read"}}
 {"event":"block_start","index":2,"block":{"type":"redacted","data":"=="}}

@@ -384,10 +384,12 @@ pub(super) fn merge(into: &mut Option<Usage<'static>>, new: &Usage<'_>) {
         Some(old) => {
             old.input = new.input.or(old.input);
             old.output = new.output.or(old.output);
+            old.reasoning = new.reasoning.or(old.reasoning);
             old.cache_read = new.cache_read.or(old.cache_read);
             old.cache_write = new.cache_write.or(old.cache_write);
             old.total = new.total.or(old.total);
             old.inclusive = new.inclusive;
+            old.reasoning_beside = new.reasoning_beside;
         }
     }
 }

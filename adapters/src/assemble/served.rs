@@ -323,6 +323,7 @@ impl Part {
         let rest = Usage {
             input: rest(usage.input, told.input),
             output: rest(usage.output, told.output),
+            reasoning: rest(usage.reasoning, told.reasoning),
             cache_read: rest(usage.cache_read, told.cache_read),
             cache_write: rest(usage.cache_write, told.cache_write),
             total: rest(usage.total, told.total),

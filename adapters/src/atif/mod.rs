@@ -66,6 +66,10 @@ const SIGNATURE: &str = "signature";
 const STOP: &str = "stop_reason";
 /// In it, of metrics: the tokens that the cache took.
 const CACHE_WRITE: &str = "cache_creation_input_tokens";
+/// In it, of metrics: the tokens that the model thought with.
+const REASONING: &str = "thoughts_tokens";
+/// The same, as others say it who made the document of logs of Codex and Claude Code.
+const ALSO_REASONING: [&[&str]; 2] = [&["reasoning_output_tokens"], &["output_tokens_details", "thinking_tokens"]];
 /// In it, of a step or a result: media that came with their data.
 const MEDIA: &str = "media";
 /// In it, of a result: that the call failed.

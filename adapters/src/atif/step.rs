@@ -2,7 +2,7 @@
 
 use super::decode::{Teller, Thread};
 use super::fields::knows;
-use super::{CACHE_WRITE, EXTRA, METRICS, OUTCOME, SIGNATURE, STOP, media};
+use super::{ALSO_REASONING, CACHE_WRITE, EXTRA, METRICS, OUTCOME, REASONING, SIGNATURE, STOP, media};
 use crate::chat::{FieldList, Members};
 use crate::codec::Dialect;
 use crate::event::{
@@ -164,7 +164,9 @@ impl<'a> Teller<'_, 'a> {
         let Some(mut members) = Members::of(metrics, cx) else {
             return Usage::default();
         };
-        let written = members.get(EXTRA).and_then(|extra| extra.get(CACHE_WRITE)).and_then(Count::read);
+        let extra = |path: &[&str]| members.get(EXTRA)?.find(path).and_then(Count::read);
+        let written = extra(&[CACHE_WRITE]);
+        let reasoning = extra(&[REASONING]).or_else(|| ALSO_REASONING.into_iter().find_map(extra));
         let mut count = |name: &str| {
             let value = members.get(name).and_then(Count::read)?;
             members.take_raw(name);
@@ -173,6 +175,7 @@ impl<'a> Teller<'_, 'a> {
         let usage = Usage {
             input: count("prompt_tokens"),
             output: count("completion_tokens"),
+            reasoning,
             cache_read: count("cached_tokens"),
             cache_write: written,
             inclusive: true,

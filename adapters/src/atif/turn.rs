@@ -2,7 +2,7 @@
 
 use super::document::{Part, Step, member, message};
 use super::encode::{Encoder, Turn, held, reference, value};
-use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, SIGNATURE, STATUS, STOP, media};
+use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, REASONING, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
     At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, StopKind,
     ToolCall, ToolResult, Topic, Usage,
@@ -398,8 +398,14 @@ fn metrics(usage: &Usage<'_>, step: &mut Step, out: &Out) {
             member(&mut all, name, number.to_string().as_bytes());
         }
     }
-    if let Some(written) = count(usage.cache_write).filter(|_| !has(&step.metrics, EXTRA)) {
-        member(&mut all, EXTRA, format!("{{\"{CACHE_WRITE}\":{written}}}").as_bytes());
+    let mut extra = Vec::new();
+    for (name, number) in [(CACHE_WRITE, count(usage.cache_write)), (REASONING, usage.reasoning_tokens())] {
+        if let Some(number) = number {
+            member(&mut extra, name, number.to_string().as_bytes());
+        }
+    }
+    if !extra.is_empty() && !has(&step.metrics, EXTRA) {
+        member(&mut all, EXTRA, &[b"{", extra.as_slice(), b"}"].concat());
     }
     if !step.metrics.is_empty() && !all.is_empty() {
         all.push(b',');

@@ -28,7 +28,7 @@ pub(crate) use list::list;
 pub(crate) use message::{Part, Said};
 pub(crate) use read::{FieldList, Members, Reader, plain, plain_key};
 pub(crate) use stream::StreamEvent;
-pub(crate) use usage::COUNTS;
+pub(crate) use usage::{COUNTS, thought};
 pub(crate) use write::{Writer, member};
 
 use crate::codec::Dialect;

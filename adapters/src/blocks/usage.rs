@@ -1,16 +1,20 @@
 use super::read::{FieldList, Reader, since};
 use super::{UsageForm, UsagePlace, Writer};
-use crate::event::{At, Count, Field, Provenance, Scope, Usage};
+use crate::event::{At, Count, Counted, Field, Provenance, Scope, Usage};
 use crate::json::{Cursor, Error, Out, Raw, Str};
 
 /// The members of a `usage` that are read.
-pub(crate) const COUNTS: [&str; 5] = [
+pub(crate) const COUNTS: [&str; 6] = [
     "input_tokens",
     "output_tokens",
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
     "total_tokens",
+    DETAILS,
 ];
+
+/// What the output is made of.
+const DETAILS: &str = "output_tokens_details";
 
 impl<'a> Reader<'_, 'a> {
     /// Reads a `usage` object; `null` is none, and anything else becomes a field that is not known.
@@ -55,7 +59,11 @@ impl<'a> Reader<'_, 'a> {
                 1 => &mut usage.output,
                 2 => &mut usage.cache_read,
                 3 => &mut usage.cache_write,
-                _ => &mut usage.total,
+                4 => &mut usage.total,
+                _ => {
+                    usage.reasoning = usage.reasoning.or_else(|| value.get("thinking_tokens").and_then(Count::read));
+                    continue;
+                }
             };
             *slot = slot.or(Count::read(value));
         }
@@ -92,11 +100,12 @@ impl Writer {
                 required(out, ",\"cache_creation_input_tokens\":", usage.cache_write, write);
                 required(out, ",\"cache_read_input_tokens\":", usage.cache_read, read);
                 required(out, ",\"output_tokens\":", written(&usage, out), output);
+                thought(&usage, out);
             }
             UsageForm::Inclusive => {
                 match usage.input {
                     Some(input) if !usage.inclusive => {
-                        usage.parts().for_each(|s| out.used(s));
+                        usage.said_by(WITHOUT_DETAILS).for_each(|s| out.used(s));
                         out.lit("{\"input_tokens\":");
                         out.number(usage.prompt_tokens().unwrap_or(input.value));
                     }
@@ -116,11 +125,23 @@ impl Writer {
     }
 }
 
+/// What is said of all that the model wrote.
+const WITHOUT_DETAILS: Counted = Counted::NO_TOTAL.without_reasoning();
+
+/// What the model thought with, if that is known.
+pub(crate) fn thought(usage: &Usage<'_>, out: &mut Out) {
+    let Some(tokens) = usage.reasoning_tokens() else { return };
+    usage.reasoning.iter().for_each(|count| out.used(count.source));
+    out.lit(",\"output_tokens_details\":{\"thinking_tokens\":");
+    out.number(tokens);
+    out.lit("}");
+}
+
 /// All that the model wrote. What the source says of it is used, also where thoughts stand beside the output.
 fn written<'a>(usage: &Usage<'a>, out: &Out) -> Option<Count<'a>> {
     let written = usage.written();
     if written != usage.output {
-        usage.parts().for_each(|source| out.used(source));
+        usage.said_by(WITHOUT_DETAILS).for_each(|source| out.used(source));
     }
     written
 }

@@ -2,10 +2,16 @@ use crate::event::{Count, Counted, Usage};
 use crate::json::{Out, Raw, Shape};
 
 /// The members of a `usage` that are read.
-pub(crate) const COUNTS: [&str; 4] = ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details"];
+pub(crate) const COUNTS: [&str; 5] = [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_tokens_details",
+    "completion_tokens_details",
+];
 
 /// Reads OpenAI's `usage`: `prompt_tokens` (cache reads and writes are counted in), `completion_tokens`, `total_tokens`,
-/// `prompt_tokens_details.cached_tokens`. `None` for anything but an object. A number that is none counts as absent.
+/// `prompt_tokens_details.cached_tokens`, `completion_tokens_details.reasoning_tokens` (counted in the completion). `None` for anything but an object. A number that is none counts as absent.
 pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
     if raw.shape() != Some(Shape::Object) {
         return None;
@@ -24,7 +30,8 @@ pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
             0 => usage.input = usage.input.or_else(count),
             1 => usage.output = usage.output.or_else(count),
             2 => usage.total = usage.total.or_else(count),
-            _ => usage.cache_read = usage.cache_read.or_else(|| value.get("cached_tokens").and_then(Count::read)),
+            3 => usage.cache_read = usage.cache_read.or_else(|| value.get("cached_tokens").and_then(Count::read)),
+            _ => usage.reasoning = usage.reasoning.or_else(|| value.get("reasoning_tokens").and_then(Count::read)),
         }
     }
     Some(usage)
@@ -54,6 +61,11 @@ pub(crate) fn write_usage(usage: &Usage<'_>, out: &mut Out) {
         out.number(cached.value);
         out.lit("}");
     }
+    if let Some(reasoning) = usage.reasoning_tokens() {
+        out.lit(",\"completion_tokens_details\":{\"reasoning_tokens\":");
+        out.number(reasoning);
+        out.lit("}");
+    }
     out.lit("}");
 }
 
@@ -69,8 +81,10 @@ mod tests {
 
     #[test]
     fn what_is_read_is_written() {
-        let text = "{\"prompt_tokens\":1200,\"completion_tokens\":80,\"total_tokens\":1280,\"prompt_tokens_details\":{\"cached_tokens\":1000}}";
+        let text = "{\"prompt_tokens\":1200,\"completion_tokens\":80,\"total_tokens\":1280,\"prompt_tokens_details\":{\"cached_tokens\":1000},\
+            \"completion_tokens_details\":{\"reasoning_tokens\":30}}";
         let usage = read_usage(Raw::trusted(text)).unwrap();
+        assert_eq!((usage.reasoning_tokens(), usage.written_tokens()), (Some(30), Some(80)));
         assert_eq!(usage.fresh_tokens(), Some(200));
         assert_eq!(written(&usage), text);
         assert_eq!(read_usage(Raw::trusted("\"many\"")), None);

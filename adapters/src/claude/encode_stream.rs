@@ -1,6 +1,6 @@
 //! Replies in pieces, and what all lines of one reply have in common.
 
-use crate::blocks::Writer;
+use crate::blocks::{Writer, thought};
 use crate::codec::Encode;
 use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
 use crate::json::{Out, Str};
@@ -206,6 +206,7 @@ impl Encoder {
                 before = ",\"";
             }
         }
+        thought(&usage, out);
         out.lit("}}");
     }
 

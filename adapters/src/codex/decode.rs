@@ -323,11 +323,18 @@ pub(super) const fn known<'a>(key: &'static str, value: Raw<'a>) -> Field<'a> {
 
 /// All turns of the thread so far.
 fn read_usage(usage: Raw<'_>) -> Usage<'_> {
-    let names = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];
-    let [input, cache_read, cache_write, output] = usage.pick(names).map(|count| count.and_then(Count::read));
+    let names = [
+        "input_tokens",
+        "cached_input_tokens",
+        "cache_write_input_tokens",
+        "output_tokens",
+        "reasoning_output_tokens",
+    ];
+    let [input, cache_read, cache_write, output, reasoning] = usage.pick(names).map(|count| count.and_then(Count::read));
     Usage {
         input,
         output,
+        reasoning,
         cache_read,
         cache_write,
         inclusive: true,

@@ -473,13 +473,14 @@ impl Encoder {
         let Usage {
             input,
             output,
+            reasoning,
             cache_read,
             cache_write,
             ..
         } = self.total.unwrap_or_default();
         if input.is_none() {
             out.invented("/usage", "the source says nothing of tokens");
-        } else {
+        } else if reasoning.is_none() {
             out.invented("/usage/reasoning_output_tokens", "the source does not say it");
         }
         let number = |count: Option<Count<'_>>, out: &mut Out| out.number(count.map_or(0, |count| count.value));
@@ -490,7 +491,9 @@ impl Encoder {
         number(cache_write, out);
         out.lit(",\"output_tokens\":");
         number(output, out);
-        out.lit(",\"reasoning_output_tokens\":0}}\n");
+        out.lit(",\"reasoning_output_tokens\":");
+        number(reasoning, out);
+        out.lit("}}\n");
     }
 
     /// The program itself ends with an error; an outcome may follow, and then says nothing new.

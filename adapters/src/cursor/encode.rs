@@ -208,7 +208,7 @@ const fn kind_of(time: Time<'_>) -> Time<'static> {
 
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
-        Counted::NO_TOTAL
+        super::text::COUNTED
     }
 
     fn want(&self) -> Want {

@@ -4,7 +4,7 @@ use super::encode::Encoder;
 use super::lines::{member, name, raw_member};
 use crate::answer::used_in;
 use crate::codec::{Dialect, Layout};
-use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
+use crate::event::{Count, Counted, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
 use crate::tools::kind_of;
 
@@ -169,6 +169,9 @@ fn durations(outcome: &Outcome<'_>, out: &mut Out) {
     }
 }
 
+/// What is said of tokens.
+pub(super) const COUNTED: Counted = Counted::NO_TOTAL.without_reasoning();
+
 /// `usage`, with the numbers that are known.
 fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
     let Some(usage) = usage else { return };
@@ -181,7 +184,7 @@ fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
     if numbers.iter().all(|(_, number)| number.is_none()) {
         return;
     }
-    usage.parts().for_each(|source| out.used(source));
+    usage.said_by(COUNTED).for_each(|source| out.used(source));
     name("usage", out);
     let mut before = "{\"";
     for (key, number) in numbers {

@@ -7,8 +7,10 @@ use crate::json::Raw;
 pub struct Usage<'a> {
     /// Tokens sent to the model. See [`Self::inclusive`].
     pub input: Option<Count<'a>>,
-    /// Tokens that the model wrote.
+    /// Tokens that the model wrote. See [`Self::reasoning_beside`].
     pub output: Option<Count<'a>>,
+    /// Those of them that it thought with.
+    pub reasoning: Option<Count<'a>>,
     /// Tokens read from the prompt cache.
     pub cache_read: Option<Count<'a>>,
     /// Tokens written to the prompt cache.
@@ -18,6 +20,8 @@ pub struct Usage<'a> {
     /// Whether `input` counts cache reads and writes too: yes for OpenAI's `prompt_tokens` and Qwen Code's `input_tokens`,
     /// no for Claude's `input_tokens` and Cursor's `inputTokens`.
     pub inclusive: bool,
+    /// Whether `reasoning` stands beside `output` and is no part of it: yes for Gemini CLI and OpenCode, no for all others.
+    pub reasoning_beside: bool,
     /// What the numbers cover.
     pub scope: Scope,
     /// Whether the source said them.
@@ -69,6 +73,8 @@ pub struct Counted {
     pub total: bool,
     /// What the cache took.
     pub cache_write: bool,
+    /// What the model thought with.
+    pub reasoning: bool,
 }
 
 impl Counted {
@@ -76,6 +82,7 @@ impl Counted {
     pub const ALL: Self = Self {
         total: true,
         cache_write: true,
+        reasoning: true,
     };
     /// No total.
     pub const NO_TOTAL: Self = Self { total: false, ..Self::ALL };
@@ -84,6 +91,11 @@ impl Counted {
         cache_write: false,
         ..Self::ALL
     };
+
+    /// The same, and what was thought only with the output.
+    pub const fn without_reasoning(self) -> Self {
+        Self { reasoning: false, ..self }
+    }
 }
 
 /// What a usage covers.
@@ -133,6 +145,7 @@ impl<'a> Usage<'a> {
         let turn = Self {
             input: grown(self.input, before.input),
             output: grown(self.output, before.output),
+            reasoning: grown(self.reasoning, before.reasoning),
             cache_read: grown(self.cache_read, before.cache_read),
             cache_write: grown(self.cache_write, before.cache_write),
             total: grown(self.total, before.total),
@@ -150,7 +163,7 @@ impl<'a> Usage<'a> {
 impl Usage<'static> {
     /// Adds the tokens of a round to those of its turn.
     pub(crate) fn add(sum: &mut Option<Self>, round: &Usage<'_>) {
-        let round = round.detached();
+        let round = round.all_in_output();
         let Some(sum) = sum else {
             *sum = Some(round);
             return;
@@ -161,6 +174,7 @@ impl Usage<'static> {
         let both = [
             (&mut sum.input, round.input),
             (&mut sum.output, round.output),
+            (&mut sum.reasoning, round.reasoning),
             (&mut sum.cache_read, round.cache_read),
             (&mut sum.cache_write, round.cache_write),
             (&mut sum.total, round.total.filter(|_| has_totals)),
@@ -179,8 +193,17 @@ impl<'a> Usage<'a> {
     pub(crate) fn with_cache(&self) -> Usage<'static> {
         Usage {
             input: self.prompt_tokens().map(Count::derived),
-            output: self.written_tokens().map(Count::derived),
             inclusive: true,
+            ..self.all_in_output()
+        }
+    }
+
+    /// The same numbers with thoughts counted into `output`, and without any tie to a source line.
+    pub(crate) fn all_in_output(&self) -> Usage<'static> {
+        Usage {
+            output: self.written_tokens().map(Count::derived),
+            reasoning: self.reasoning_tokens().map(Count::derived),
+            reasoning_beside: false,
             ..self.detached()
         }
     }
@@ -207,30 +230,45 @@ impl<'a> Usage<'a> {
 
     /// Tokens that the model wrote, what it thought with counted in. Some sources count that beside the output, or in the total alone.
     pub fn written_tokens(&self) -> Option<u64> {
-        let output = self.output?.value;
-        // Who counts it beside the output says a total, too.
-        let Some(total) = self.total else { return Some(output) };
-        let said = self.raw.and_then(|raw| raw.get("thoughts")?.u64());
-        let beside = said.or_else(|| total.value.checked_sub(self.prompt_tokens()?.saturating_add(output)));
-        Some(output.saturating_add(beside.unwrap_or(0)))
+        Some(self.output?.value.saturating_add(self.beside()))
     }
 
-    /// The same as a number of its own, for targets whose output is all that the model wrote.
+    /// Tokens that the model thought with, where the source says them or its total counts more than it names.
+    pub fn reasoning_tokens(&self) -> Option<u64> {
+        self.reasoning
+            .map(|count| count.value)
+            .or_else(|| Some(self.beside()).filter(|beside| *beside > 0))
+    }
+
+    /// Tokens that the model wrote without those that it thought with, for targets that count these beside the output.
+    pub(crate) fn answer_tokens(&self) -> Option<u64> {
+        Some(self.written_tokens()?.saturating_sub(self.reasoning_tokens().unwrap_or(0)))
+    }
+
+    /// What was thought and is not counted in the output.
+    fn beside(&self) -> u64 {
+        let rest = || {
+            // Who says nothing of it may count it in the total alone.
+            let said = self.prompt_tokens()?.saturating_add(self.output?.value);
+            self.total?.value.checked_sub(said)
+        };
+        match self.reasoning {
+            Some(said) if self.reasoning_beside => said.value,
+            Some(_) => 0,
+            None => rest().unwrap_or(0),
+        }
+    }
+
+    /// [`Self::written_tokens`] as a number of its own, for targets whose output is all that the model wrote.
     pub(crate) fn written(&self) -> Option<Count<'a>> {
         let output = self.output?;
         let written = self.written_tokens()?;
         Some(if written == output.value { output } else { Count::derived(written) })
     }
 
-    /// What the model thought with, where the source counts that beside the output.
-    pub(crate) fn thought_beside(&self) -> Option<u64> {
-        let beside = self.written_tokens()?.saturating_sub(self.output?.value);
-        (beside > 0).then_some(beside)
-    }
-
     /// The slices of the source line that its numbers stand in.
     pub fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        [self.input, self.output, self.cache_read, self.cache_write, self.total]
+        [self.input, self.output, self.reasoning, self.cache_read, self.cache_write, self.total]
             .into_iter()
             .flatten()
             .map(|c| c.source)
@@ -242,18 +280,27 @@ impl<'a> Usage<'a> {
     }
 
     /// The same for a target that writes these numbers: a total counts where it is the sum of the others, what the cache took where
-    /// it becomes a part of the input.
+    /// it becomes a part of the input, what was thought where it becomes a part of the output.
     pub fn said_by(&self, target: Counted) -> impl Iterator<Item = &'a str> + use<'a> {
         let sum = self.prompt_tokens().unwrap_or(0).saturating_add(self.written_tokens().unwrap_or(0));
         let total = self.total.filter(|total| target.total || total.value == sum);
         let cache_write = self.cache_write.filter(|count| target.cache_write || !self.inclusive || count.value == 0);
-        Self { total, cache_write, ..*self }.sources()
+        let reasoning = self
+            .reasoning
+            .filter(|count| target.reasoning || self.reasoning_beside || count.value == 0);
+        Self {
+            total,
+            cache_write,
+            reasoning,
+            ..*self
+        }
+        .sources()
     }
 
     /// Whether every number is absent or zero: Qwen Code writes such an object on all but the last piece of a reply, where
     /// it means "absent".
     pub fn is_blank(&self) -> bool {
-        [self.input, self.output, self.cache_read, self.cache_write, self.total]
+        [self.input, self.output, self.reasoning, self.cache_read, self.cache_write, self.total]
             .into_iter()
             .flatten()
             .all(|c| c.value == 0)
@@ -265,10 +312,12 @@ impl<'a> Usage<'a> {
         Usage {
             input: free(self.input),
             output: free(self.output),
+            reasoning: free(self.reasoning),
             cache_read: free(self.cache_read),
             cache_write: free(self.cache_write),
             total: free(self.total),
             inclusive: self.inclusive,
+            reasoning_beside: self.reasoning_beside,
             scope: self.scope,
             provenance: self.provenance,
             raw: None,
@@ -282,34 +331,65 @@ mod tests {
 
     #[test]
     fn what_was_thought_was_written() {
-        let written = |output, total, raw: Option<&'static str>| {
-            let usage = Usage {
-                input: Some(Count::derived(100)),
-                output,
-                cache_read: Some(Count::derived(30)),
-                total,
-                inclusive: true,
-                raw: raw.map(Raw::trusted),
-                ..Usage::default()
-            };
-            usage.written_tokens()
-        };
         let count = |value| Some(Count::derived(value));
-        assert_eq!(written(count(20), None, None), Some(20));
-        assert_eq!(written(count(20), count(125), None), Some(25));
-        assert_eq!(written(count(20), count(40), None), Some(20), "a total that counts less");
-        assert_eq!(written(count(20), count(135), Some(r#"{"thoughts":5,"tool":10}"#)), Some(25));
-        assert_eq!(written(None, count(125), None), None);
-        let usage = Usage {
+        let usage = |output, total, reasoning| Usage {
             input: count(100),
-            output: count(20),
-            total: count(125),
+            output,
+            reasoning,
+            cache_read: count(30),
+            total,
             inclusive: true,
             ..Usage::default()
         };
-        assert_eq!((usage.written(), usage.thought_beside()), (count(25), Some(5)));
-        assert_eq!(usage.with_cache().output, count(25), "a target whose output is all of it");
-        assert_eq!(usage.with_cache().thought_beside(), None);
+        let tokens = |usage: &Usage<'_>| (usage.written_tokens(), usage.reasoning_tokens(), usage.answer_tokens());
+        let said = |output, total, reasoning| tokens(&usage(output, total, reasoning));
+        assert_eq!(said(count(20), None, None), (Some(20), None, Some(20)));
+        assert_eq!(said(count(20), count(125), None), (Some(25), Some(5), Some(20)));
+        assert_eq!(said(count(20), count(40), None), (Some(20), None, Some(20)), "a total that counts less");
+        assert_eq!(said(None, count(125), None), (None, None, None));
+        assert_eq!(said(count(20), count(120), count(5)), (Some(20), Some(5), Some(15)));
+        assert_eq!(said(count(20), None, count(5)), (Some(20), Some(5), Some(15)));
+        assert_eq!(
+            said(count(20), count(125), count(5)),
+            (Some(20), Some(5), Some(15)),
+            "the total counts something else"
+        );
+        let beside = Usage {
+            reasoning_beside: true,
+            ..usage(count(20), count(135), count(5))
+        };
+        assert_eq!(tokens(&beside), (Some(25), Some(5), Some(20)), "ten of a tool");
+        assert_eq!(beside.written(), count(25));
+        for usage in [beside, usage(count(20), count(125), None)] {
+            let whole = usage.with_cache();
+            assert_eq!(
+                (whole.output, whole.reasoning),
+                (count(25), count(5)),
+                "a target whose output is all of it"
+            );
+            assert_eq!(tokens(&whole), (Some(25), Some(5), Some(20)));
+        }
+        let mut sum = None;
+        Usage::add(&mut sum, &beside);
+        Usage::add(&mut sum, &usage(count(20), count(120), count(5)));
+        assert_eq!(tokens(&sum.unwrap()), (Some(45), Some(10), Some(35)));
+    }
+
+    #[test]
+    fn what_a_target_has_no_place_for_is_not_said() {
+        let text = "7";
+        let usage = Usage {
+            reasoning: Some(Count { value: 7, source: text }),
+            ..Usage::default()
+        };
+        let said = |usage: &Usage<'_>, counted| usage.said_by(counted).any(|part| part == text);
+        let none = Counted::ALL.without_reasoning();
+        assert!(said(&usage, Counted::ALL) && !said(&usage, none));
+        let beside = Usage {
+            reasoning_beside: true,
+            ..usage
+        };
+        assert!(said(&beside, none), "it becomes a part of the output");
     }
 
     #[test]

@@ -307,8 +307,10 @@ owned! {
     struct Usage = Usage {
         /// Tokens sent to the model. See `inclusive`.
         input: Option<u64>,
-        /// Tokens that the model wrote.
+        /// Tokens that the model wrote. See `reasoning_beside`.
         output: Option<u64>,
+        /// Those of them that it thought with.
+        reasoning: Option<u64>,
         /// Tokens read from the prompt cache.
         cache_read: Option<u64>,
         /// Tokens written to the prompt cache.
@@ -317,6 +319,8 @@ owned! {
         total: Option<u64>,
         /// Whether `input` counts the tokens of the cache too.
         inclusive: bool,
+        /// Whether `reasoning` stands beside `output` and is no part of it.
+        reasoning_beside: bool,
         /// What the numbers cover: a round, a turn, or the session so far.
         scope: Scope,
         /// Whether the source said them.
@@ -369,6 +373,12 @@ impl Usage {
     pub fn written_tokens(&self) -> Option<u64> {
         use super::mirror::Mirror;
         self.borrow(&bumpalo::Bump::new()).written_tokens()
+    }
+
+    /// Tokens that the model thought with, where the source says them or its total counts more than it names.
+    pub fn reasoning_tokens(&self) -> Option<u64> {
+        use super::mirror::Mirror;
+        self.borrow(&bumpalo::Bump::new()).reasoning_tokens()
     }
 }
 

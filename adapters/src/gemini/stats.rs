@@ -14,9 +14,10 @@ pub(super) struct Stats<'a> {
     pub(super) model: Option<Str<'a>>,
 }
 
-/// Tokens by the names of a form: all of them, those sent, those written, those from the cache.
+/// Tokens by the names of a form: all of them, those sent, those written, those from the cache, those of thoughts. In a stream only the
+/// sum of all has the last ones.
 pub(super) const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
-const DOCUMENT: [&str; 4] = ["total", "prompt", "candidates", "cached"];
+const DOCUMENT: [&str; 5] = ["total", "prompt", "candidates", "cached", "thoughts"];
 
 impl<'a> Stats<'a> {
     /// Reads the value of `stats` and its members. Sums are said in a stream; in a document only each model's.
@@ -26,7 +27,8 @@ impl<'a> Stats<'a> {
         let model = names.next().filter(|_| names.next().is_none());
         let sums = STREAM.map(|name| members.get(name));
         let usage = if sums[0].is_some() {
-            tokens(sums)
+            let [total, input, output, cache_read] = sums;
+            tokens([total, input, output, cache_read, None])
         } else {
             let each = models.into_iter().flat_map(Raw::members);
             let all = each.filter_map(|(_, model)| model.get("tokens")).map(|part| tokens(part.pick(DOCUMENT)));
@@ -36,6 +38,7 @@ impl<'a> Stats<'a> {
             usage: Usage {
                 scope: Scope::Turn,
                 inclusive: true,
+                reasoning_beside: sums[0].is_none(),
                 raw: Some(raw),
                 ..usage
             },
@@ -50,11 +53,12 @@ pub(super) fn is_stream(stats: Raw<'_>) -> bool {
     stats.get("total_tokens").is_some()
 }
 
-fn tokens(counts: [Option<Raw<'_>>; 4]) -> Usage<'_> {
-    let [total, input, output, cache_read] = counts.map(|count| count.and_then(Count::read));
+fn tokens(counts: [Option<Raw<'_>>; 5]) -> Usage<'_> {
+    let [total, input, output, cache_read, reasoning] = counts.map(|count| count.and_then(Count::read));
     Usage {
         input,
         output,
+        reasoning,
         cache_read,
         total,
         ..Usage::default()
@@ -70,6 +74,7 @@ pub(super) fn plus<'a>(one: &Usage<'a>, other: &Usage<'a>) -> Usage<'a> {
     Usage {
         input: sum(one.input, other.input),
         output: sum(one.output, other.output),
+        reasoning: sum(one.reasoning, other.reasoning),
         cache_read: sum(one.cache_read, other.cache_read),
         cache_write: sum(one.cache_write, other.cache_write),
         total: sum(one.total, other.total),
@@ -111,12 +116,15 @@ impl Taken<'_> {
         let usage = usage.unwrap_or_default();
         usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
         let value = |count: Option<Count<'_>>| count.map_or(0, |count| count.value);
-        let (input, cached) = (usage.prompt_tokens().unwrap_or(0), value(usage.cache_read));
+        let (input, output) = (usage.prompt_tokens().unwrap_or(0), usage.answer_tokens().unwrap_or(0));
+        let thoughts = usage.reasoning_tokens().unwrap_or(0);
+        let sum = input.saturating_add(output).saturating_add(thoughts);
         let numbers = Numbers {
-            total: usage.total.map_or(input.saturating_add(value(usage.output)), |total| total.value),
+            total: usage.total.map_or(sum, |total| total.value),
             input,
-            output: value(usage.output),
-            cached,
+            output,
+            thoughts,
+            cached: value(usage.cache_read),
         };
         out.lit(",\"stats\":{");
         if self.document {
@@ -201,6 +209,7 @@ struct Numbers {
     total: u64,
     input: u64,
     output: u64,
+    thoughts: u64,
     cached: u64,
 }
 
@@ -223,7 +232,7 @@ impl Numbers {
         }
     }
 
-    /// `tokens` of a document. Thoughts are what the sum has besides.
+    /// `tokens` of a document.
     fn document(&self, out: &mut Out) {
         out.lit("\"tokens\":{");
         for (name, number) in [
@@ -232,7 +241,7 @@ impl Numbers {
             (",\"candidates\":", self.output),
             (",\"total\":", self.total),
             (",\"cached\":", self.cached),
-            (",\"thoughts\":", self.total.saturating_sub(self.input.saturating_add(self.output))),
+            (",\"thoughts\":", self.thoughts),
         ] {
             out.lit(name);
             out.number(number);

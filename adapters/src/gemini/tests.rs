@@ -52,8 +52,8 @@ fn calls_and_failures_are_said_in_others_words() {
         r#""tool_name":"read_file","tool_id":"r1","parameters":{"file_path":"/w/a","start_line":3,"end_line":4}}"#,
         r#""tool_name":"mcp_calc_add_up""#,
         r#""status":"error","output":"File not found: /w/a","error":{"type":"TOOL_EXECUTION_ERROR","message":"File not found: /w/a"}}"#,
-        // What was thought stands in the total alone here, and in the output elsewhere.
-        r#""stats":{"total_tokens":381,"input_tokens":303,"output_tokens":78,"cached":33,"input":270,"duration_ms":165,"tool_calls":2,"#,
+        // What was thought stands in the total alone here, and in the output elsewhere, which says so.
+        r#""stats":{"total_tokens":381,"input_tokens":303,"output_tokens":63,"cached":33,"input":270,"duration_ms":165,"tool_calls":2,"#,
     ] {
         assert!(back.contains(text), "{text}\n{back}");
     }

@@ -47,8 +47,9 @@ enum BlockMold {
 
 #[derive(Debug)]
 pub(super) struct UsageMold {
-    counts: [Option<Spot>; 5],
+    counts: [Option<Spot>; 6],
     inclusive: bool,
+    reasoning_beside: bool,
     scope: Scope,
     provenance: Provenance,
     raw: Option<Spot>,
@@ -184,7 +185,10 @@ impl UsageMold {
     #[allow(clippy::option_option)]
     pub(super) fn of(usage: Option<Usage<'_>>, pick: &mut Pick<'_, '_>) -> Option<Option<Self>> {
         let Some(usage) = usage else { return Some(None) };
-        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total];
+        let Usage {
+            input, output, reasoning, ..
+        } = usage;
+        let counts = [input, output, reasoning, usage.cache_read, usage.cache_write, usage.total];
         let raw = match usage.raw {
             None => None,
             Some(raw) => match pick.rules.counts {
@@ -202,7 +206,7 @@ impl UsageMold {
                 None => Some(pick.open(raw)?),
             },
         };
-        let mut spots = [None; 5];
+        let mut spots = [None; 6];
         for (spot, count) in spots.iter_mut().zip(counts) {
             if let Some(count) = count {
                 *spot = Some(pick.open(Raw::trusted(count.source))?);
@@ -211,6 +215,7 @@ impl UsageMold {
         Some(Some(Self {
             counts: spots,
             inclusive: usage.inclusive,
+            reasoning_beside: usage.reasoning_beside,
             scope: usage.scope,
             provenance: usage.provenance,
             raw,
@@ -222,20 +227,22 @@ impl UsageMold {
     #[allow(clippy::option_option)]
     pub(super) fn at<'a>(mold: Option<&Self>, found: Match<'_, 'a>) -> Option<Option<Usage<'a>>> {
         let Some(mold) = mold else { return Some(None) };
-        let mut counts = [None; 5];
+        let mut counts = [None; 6];
         for (count, spot) in counts.iter_mut().zip(mold.counts) {
             if let Some(spot) = spot {
                 *count = Some(Count::read(found.raw(spot))?);
             }
         }
-        let [input, output, cache_read, cache_write, total] = counts;
+        let [input, output, reasoning, cache_read, cache_write, total] = counts;
         Some(Some(Usage {
             input,
             output,
+            reasoning,
             cache_read,
             cache_write,
             total,
             inclusive: mold.inclusive,
+            reasoning_beside: mold.reasoning_beside,
             scope: mold.scope,
             provenance: mold.provenance,
             raw: mold.raw.map(|at| found.raw(at)),

@@ -158,18 +158,15 @@ fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_
 pub(super) fn usage<'a>(of: &Members<'a>, cx: &Cx<'a>) -> Option<Usage<'a>> {
     let tokens = of.opened(of.get("tokens")?, cx)?;
     let count = |path: &[&str]| tokens.find(path).and_then(Count::read);
-    let thought = tokens.get("reasoning").and_then(Raw::u64).unwrap_or(0);
-    let output = count(&["output"]);
     let usage = Usage {
         input: count(&["input"]),
-        output: output.map(|output| Count {
-            value: output.value.saturating_add(thought),
-            ..output
-        }),
+        output: count(&["output"]),
+        reasoning: count(&["reasoning"]),
+        reasoning_beside: true,
         cache_read: count(&["cache", "read"]),
         cache_write: count(&["cache", "write"]),
         total: count(&["total"]),
         ..Usage::default()
     };
-    (usage != Usage::default()).then_some(usage)
+    usage.sources().next().is_some().then_some(usage)
 }

@@ -41,7 +41,7 @@ fn calls_and_failures_are_said_in_others_words() {
         r#""name":"Read","input":{"file_path":"/a","offset":3,"limit":2}"#,
         r#""content":"File not found: /a","is_error":true"#,
         r#""result":"Gone.""#,
-        r#""usage":{"input_tokens":201,"cache_creation_input_tokens":10,"cache_read_input_tokens":30,"output_tokens":41}"#,
+        r#""usage":{"input_tokens":201,"cache_creation_input_tokens":10,"cache_read_input_tokens":30,"output_tokens":41,"output_tokens_details":{"thinking_tokens":5}}"#,
     ] {
         assert!(claude.contains(text), "{text}\n{claude}");
     }
@@ -51,6 +51,7 @@ fn calls_and_failures_are_said_in_others_words() {
         r#""metadata":{"output":"a\nb\n","exit":3,"truncated":false}"#,
         r#""tool":"read","callID":"c2","state":{"status":"error","input":{"filePath":"/a","offset":3,"limit":2},"error":"File not found: /a","#,
         r#""messageID":"msg_2","#,
+        r#""tokens":{"total":160,"input":100,"output":15,"reasoning":5,"cache":{"write":10,"read":30}}"#,
         r#""reason":"tool-calls","#,
         r#""reason":"stop","#,
     ] {

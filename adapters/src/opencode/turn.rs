@@ -515,18 +515,17 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
     }
     let number = |count: Option<Count<'_>>| count.map_or(0, |count| count.value);
     let input = usage.fresh_tokens().unwrap_or(0);
-    let (output, read, write) = (number(usage.output), number(usage.cache_read), number(usage.cache_write));
-    let thought = usage.thought_beside().unwrap_or(0);
-    let total = usage
-        .total
-        .map_or(input.saturating_add(output).saturating_add(read).saturating_add(write), |count| {
-            count.value
-        });
+    let (read, write) = (number(usage.cache_read), number(usage.cache_write));
+    let (output, thought) = (usage.answer_tokens().unwrap_or(0), usage.reasoning_tokens());
+    let sum = [input, output, thought.unwrap_or(0), read, write]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    let total = usage.total.map_or(sum, |count| count.value);
     for (name, value) in [
         ("\"tokens\":{\"total\":", total),
         (",\"input\":", input),
         (",\"output\":", output),
-        (",\"reasoning\":", thought),
+        (",\"reasoning\":", thought.unwrap_or(0)),
         (",\"cache\":{\"write\":", write),
         (",\"read\":", read),
     ] {
@@ -535,7 +534,7 @@ fn tokens(usage: Option<&Usage<'static>>, out: &mut Out) {
     }
     out.lit("}}");
     out.invented("/part/tokens/total", "a sum");
-    if thought == 0 {
+    if thought.is_none() {
         out.invented("/part/tokens/reasoning", "the source counts it with the output");
     }
 }

@@ -241,9 +241,12 @@ impl Core {
     }
 }
 
+/// What is said of tokens.
+const COUNTED: Counted = Counted::WITH_INPUT.without_reasoning();
+
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
-        Counted::WITH_INPUT
+        COUNTED
     }
 
     fn want(&self) -> Want {

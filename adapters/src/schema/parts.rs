@@ -97,6 +97,13 @@ pub(crate) struct Usage {
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     total_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+/// What the output is made of.
+#[derive(JsonSchema)]
+pub(crate) struct OutputDetails {
+    thinking_tokens: Option<u64>,
 }
 
 /// A question of the control channel.

@@ -359,10 +359,12 @@ pub(super) fn sum<'u>(rounds: impl Iterator<Item = &'u Usage>) -> Option<Usage> 
         Some(Usage {
             input: add(sum.input, round.input),
             output: add(sum.output, round.output),
+            reasoning: add(sum.reasoning, round.reasoning),
             cache_read: add(sum.cache_read, round.cache_read),
             cache_write: add(sum.cache_write, round.cache_write),
             total: add(sum.total, round.total),
             inclusive: round.inclusive,
+            reasoning_beside: round.reasoning_beside,
             scope: Scope::Turn,
             provenance: Provenance::Derived,
             raw: None,

@@ -16,6 +16,10 @@ pub(crate) struct Reading {
     session: String,
     /// Its facts were told.
     begun: bool,
+    /// Another session begins.
+    another: bool,
+    /// The line that is read is the first of that: it says nothing of this one, and is read once more.
+    over: bool,
     cwd: String,
     version: String,
     /// The file is a subagent's, of this call.
@@ -64,6 +68,7 @@ impl Reading {
         if root && self.is_main() {
             // Its facts come first, whatever it begins with.
             self.begun = false;
+            self.another = true;
             return Some(id);
         }
         self.known(cx)
@@ -83,8 +88,13 @@ impl Reading {
     pub(crate) fn place<'a>(&mut self, origin: Origin<'a>, facts: Session<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Origin<'a> {
         if self.is_main() {
             if std::mem::replace(&mut self.begun, true) {
+                self.over = false;
                 self.say_again(facts, cx);
             } else {
+                if std::mem::take(&mut self.another) {
+                    self.turn.end(&self.session, cx, sink);
+                    self.over = true;
+                }
                 facts.cwd.unwrap_or_default().as_escaped().clone_into(&mut self.cwd);
                 facts.version.unwrap_or_default().as_escaped().clone_into(&mut self.version);
                 let at = Origin {
@@ -149,7 +159,7 @@ impl Reading {
 
     /// Tells how the turn ended, if one is open.
     pub(crate) fn end_turn<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        if self.is_main() {
+        if self.is_main() && !self.over {
             self.turn.end(&self.session, cx, sink);
         }
     }

@@ -6,11 +6,15 @@ export interface Usage {
   scope: string;
   input?: number;
   output?: number;
+  /** Those of the output that the model thought with; beside the output, where `reasoning_beside` says so. */
+  reasoning?: number;
   cache_read?: number;
   cache_write?: number;
   total?: number;
   /** `input` counts cached tokens too. */
   inclusive?: boolean;
+  /** `reasoning` is no part of `output`. */
+  reasoning_beside?: boolean;
   /** The numbers were worked out. */
   derived?: boolean;
   /** The object that the log has. */

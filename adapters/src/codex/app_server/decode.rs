@@ -432,11 +432,19 @@ impl Decoder {
 
 /// One model call's.
 fn usage(last: Raw<'_>) -> Usage<'_> {
-    let names = ["totalTokens", "inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens"];
-    let [total, input, cache_read, cache_write, output] = last.pick(names).map(|count| count.and_then(Count::read));
+    let names = [
+        "totalTokens",
+        "inputTokens",
+        "cachedInputTokens",
+        "cacheWriteInputTokens",
+        "outputTokens",
+        "reasoningOutputTokens",
+    ];
+    let [total, input, cache_read, cache_write, output, reasoning] = last.pick(names).map(|count| count.and_then(Count::read));
     Usage {
         input,
         output,
+        reasoning,
         cache_read,
         cache_write,
         total,

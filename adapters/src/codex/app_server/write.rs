@@ -407,7 +407,9 @@ impl Encoder {
         out.lit(",\"last\":");
         counts(&last, out);
         out.lit(",\"modelContextWindow\":null}}");
-        out.invented("/params/tokenUsage/last/reasoningOutputTokens", "the source does not say it");
+        if last.reasoning_tokens().is_none() {
+            out.invented("/params/tokenUsage/last/reasoningOutputTokens", "the source does not say it");
+        }
         self.close(event, out);
     }
 
@@ -511,10 +513,11 @@ fn counts(usage: &Usage<'_>, out: &mut Out) {
         (",\"cachedInputTokens\":", value(usage.cache_read)),
         (",\"cacheWriteInputTokens\":", value(usage.cache_write)),
         (",\"outputTokens\":", output),
+        (",\"reasoningOutputTokens\":", usage.reasoning_tokens().unwrap_or(0)),
     ];
     for (name, number) in numbers {
         out.lit(name);
         out.number(number);
     }
-    out.lit(",\"reasoningOutputTokens\":0}");
+    out.lit("}");
 }

@@ -385,6 +385,7 @@ fn usage(last: Raw<'_>) -> Usage<'_> {
     Usage {
         input: count("input_tokens"),
         output: count("output_tokens"),
+        reasoning: count("reasoning_output_tokens"),
         cache_read: count("cached_input_tokens"),
         cache_write: count("cache_write_input_tokens"),
         total: count("total_tokens"),

@@ -334,7 +334,9 @@ impl Encoder {
         out.lit(",\"last_token_usage\":");
         counts(&last, out);
         out.lit(",\"model_context_window\":null},\"rate_limits\":null}}\n");
-        out.invented("/payload/info/last_token_usage/reasoning_output_tokens", "the source does not say it");
+        if last.reasoning_tokens().is_none() {
+            out.invented("/payload/info/last_token_usage/reasoning_output_tokens", "the source does not say it");
+        }
     }
 
     fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
@@ -488,7 +490,7 @@ fn counts(usage: &Usage<'_>, out: &mut Out) {
         (",\"cached_input_tokens\":", value(usage.cache_read)),
         (",\"cache_write_input_tokens\":", value(usage.cache_write)),
         (",\"output_tokens\":", output),
-        (",\"reasoning_output_tokens\":", 0),
+        (",\"reasoning_output_tokens\":", usage.reasoning_tokens().unwrap_or(0)),
         (",\"total_tokens\":", input.saturating_add(output)),
     ];
     for (name, number) in numbers {

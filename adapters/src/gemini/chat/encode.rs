@@ -329,16 +329,20 @@ impl Encoder {
         out.lit("]");
         if let Some(usage) = round.usage {
             let count = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
-            let (input, output) = (usage.prompt_tokens().unwrap_or(0), count(usage.output));
-            let total = usage.total.map_or_else(|| input.saturating_add(output), |total| total.value);
+            let (input, output) = (usage.prompt_tokens().unwrap_or(0), usage.answer_tokens().unwrap_or(0));
+            let thoughts = usage.reasoning_tokens();
+            let sum = input.saturating_add(output).saturating_add(thoughts.unwrap_or(0));
             for (name, number) in [
-                (",\"tokens\":{\"input\":", input),
-                (",\"output\":", output),
-                (",\"cached\":", count(usage.cache_read)),
-                (",\"total\":", total),
+                (",\"tokens\":{\"input\":", Some(input)),
+                (",\"output\":", Some(output)),
+                (",\"cached\":", Some(count(usage.cache_read))),
+                (",\"thoughts\":", thoughts),
+                (",\"total\":", Some(usage.total.map_or(sum, |total| total.value))),
             ] {
-                out.lit(name);
-                out.number(number);
+                if let Some(number) = number {
+                    out.lit(name);
+                    out.number(number);
+                }
             }
             out.lit("}");
         }

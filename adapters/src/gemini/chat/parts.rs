@@ -246,6 +246,8 @@ pub(super) fn usage<'a>(raw: Raw<'a>, tokens: &Members<'a>) -> Usage<'a> {
     Usage {
         input: count("input"),
         output: count("output"),
+        reasoning: count("thoughts"),
+        reasoning_beside: true,
         cache_read: count("cached"),
         cache_write: None,
         total: count("total"),

@@ -189,6 +189,7 @@ impl Encoder {
             let members = [
                 ("promptTokenCount", input),
                 ("candidatesTokenCount", output),
+                ("thoughtsTokenCount", usage.reasoning_tokens()),
                 ("totalTokenCount", total),
                 ("cachedContentTokenCount", cached),
             ];

@@ -104,15 +104,23 @@ fn apart<'a, const N: usize>(object: Raw<'a>, n: usize, names: [&str; N], cx: &C
 
 /// The tokens of a reply.
 pub(super) fn usage(raw: Raw<'_>) -> Usage<'_> {
-    let names = ["promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "totalTokenCount"];
-    let [input, output, cache_read, total] = raw.pick(names).map(|count| count.and_then(Count::read));
+    let names = [
+        "promptTokenCount",
+        "candidatesTokenCount",
+        "thoughtsTokenCount",
+        "cachedContentTokenCount",
+        "totalTokenCount",
+    ];
+    let [input, output, reasoning, cache_read, total] = raw.pick(names).map(|count| count.and_then(Count::read));
     Usage {
         input,
         output,
+        reasoning,
         cache_read,
         cache_write: None,
         total,
         inclusive: true,
+        reasoning_beside: false,
         scope: Scope::Round,
         provenance: Provenance::Reported,
         raw: Some(raw),

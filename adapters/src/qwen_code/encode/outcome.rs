@@ -1,9 +1,9 @@
 //! The end of a turn: `result`.
 
 use super::super::{ERROR, end_of, why};
-use super::Encoder;
 use super::thread::inclusive;
-use crate::event::{At, Counted, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
+use super::{COUNTED, Encoder};
+use crate::event::{At, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 
 /// What is remembered of the turn.
@@ -216,7 +216,7 @@ impl Encoder {
         let core = &mut self.core;
         let turn = match &outcome.usage {
             Some(usage) => {
-                usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
+                usage.said_by(COUNTED).for_each(|source| out.used(source));
                 if usage.scope == Scope::Session && !usage.is_blank() {
                     core.spent = Spent::default();
                 }

@@ -6,10 +6,10 @@
 mod pieces;
 
 use super::super::USAGE;
-use super::Core;
 use super::pen::member;
+use super::{COUNTED, Core};
 use crate::blocks::MESSAGE;
-use crate::event::{At, Block, Count, Counted, Event, Reply, RoundEnd, RoundStart, StopKind, Usage};
+use crate::event::{At, Block, Count, Event, Reply, RoundEnd, RoundStart, StopKind, Usage};
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 
@@ -176,7 +176,7 @@ impl Thread {
         }
         self.model(start.model, out);
         if let Some(usage) = &start.usage {
-            usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
+            usage.said_by(COUNTED).for_each(|source| out.used(source));
         }
         if self.parent.is_empty() {
             core.turn.rounds += 1;
@@ -466,13 +466,14 @@ impl Thread {
 
     fn usage(&mut self, usage: Option<&Usage<'_>>, out: &Out) {
         let Some(usage) = usage else { return };
-        usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
+        usage.said_by(COUNTED).for_each(|source| out.used(source));
         let new = usage.detached();
         self.round.usage = Some(match self.round.usage {
             None => new,
             Some(old) => Usage {
                 input: new.input.or(old.input),
                 output: new.output.or(old.output),
+                reasoning: new.reasoning.or(old.reasoning),
                 cache_read: new.cache_read.or(old.cache_read),
                 cache_write: new.cache_write.or(old.cache_write),
                 total: new.total.or(old.total),
@@ -485,7 +486,8 @@ impl Thread {
 /// The numbers as this dialect counts: what the cache gave and took is input, and there is a total.
 pub(super) fn inclusive(usage: Usage<'static>) -> Usage<'static> {
     let input = usage.prompt_tokens().map(Count::derived);
-    let output = usage.written_tokens().map(Count::derived);
+    let usage = usage.all_in_output();
+    let output = usage.output;
     let total = usage.total.or_else(|| Some(Count::derived(input?.value.saturating_add(output?.value))));
     Usage {
         input,

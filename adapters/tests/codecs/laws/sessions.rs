@@ -8,7 +8,8 @@ use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
 use crate::common::{
-    Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim, with_ledger,
+    Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim,
+    with_ledger,
 };
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
@@ -453,4 +454,38 @@ fn begins(log: &Log) -> bool {
         Dialect::Qwen => first.contains("\"chat.completion") && !first.contains("\"error\""),
         _ => false,
     }
+}
+
+/// How the turns of a log ended, and what they used.
+fn ended_and_used(format: Format, bytes: &[u8]) -> Vec<String> {
+    let turns = agentglot_adapters::turns(bytes, format).map(|turn| turn.expect("it is not damaged"));
+    turns
+        .map(|turn| {
+            let outcome = turn.outcome.map(|outcome| outcome.kind);
+            let used = turn.usage.map(|usage| (usage.prompt_tokens(), usage.written_tokens()));
+            format!("{outcome:?} {used:?} {}", turn.thread.rounds.len())
+        })
+        .collect()
+}
+
+/// A line with which another session begins says nothing of the one before it, in whose words it is read first.
+#[test]
+fn two_sessions_in_one_store_share_nothing() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        let one = ended(&log.bytes);
+        let both = [one.clone(), ended(&renamed(log, 7))].concat();
+        if both == one.repeat(2) {
+            return;
+        }
+        wrongs.check();
+        let (alone, found) = (ended_and_used(log.format, &one), ended_and_used(log.format, &both));
+        if found != [alone.clone(), alone.clone()].concat() {
+            wrongs.add(format!("{}", log.format), format!("{}: {alone:?}, then {found:?}", log.name));
+        }
+    };
+    let stores = plain_goldens()
+        .into_iter()
+        .filter(|log| log.format.is_store() && log.bytes.starts_with(b"{"));
+    let logs: Vec<Log> = stores.collect();
+    parallel(&logs, over).finish("two sessions in one store share nothing");
 }

@@ -1,6 +1,7 @@
 //! What models used: each number goes over, or the ledger has an entry for it; a sum goes on whatever came of a turn.
 
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::events::Scope;
 use agentglot_adapters::raw::codec::Format;
 
 use crate::common::lost::entries;
@@ -276,4 +277,95 @@ fn of_goldens() {
         }
     };
     parallel(&plain_goldens(), over).finish("the ledger changes nothing");
+}
+
+/// Formats with a place for what was thought.
+const SAY_REASONING: [&str; 22] = [
+    "agentglot",
+    "claude",
+    "claude:json",
+    "claude:transcript",
+    "qwen",
+    "qwen:stream-chunk-json",
+    "qwen-code:chat",
+    "codex",
+    "codex:rollout",
+    "codex:app-server",
+    "gemini",
+    "gemini:json",
+    "gemini:chat",
+    "opencode",
+    "opencode:bus",
+    "opencode:export",
+    "acp",
+    "acp:v2",
+    "ag-ui",
+    "atif",
+    "anthropic",
+    "openai",
+];
+
+/// Those of them that say it of rounds alone.
+const OF_ROUNDS: [&str; 2] = ["codex:app-server", "opencode"];
+
+/// What was written and, of that, thought, over all turns of a log, or over all rounds. Nothing where the log says of one that more was
+/// thought than written.
+fn thought(format: Format, log: &[u8], of_rounds: bool) -> [u64; 2] {
+    let mut sum = [0; 2];
+    for turn in agentglot_adapters::turns(log, format).map_while(Result::ok) {
+        let rounds = turn.thread.rounds.iter().filter_map(|round| round.usage.as_ref());
+        let said: Vec<_> = if of_rounds { rounds.collect() } else { turn.usage.iter().collect() };
+        for usage in said {
+            let counts = [usage.written_tokens(), usage.reasoning_tokens()].map(Option::unwrap_or_default);
+            if counts[0] < counts[1] {
+                return [0; 2];
+            }
+            // Of the session so far: the last one is that of all turns. A turn that failed may say zeros.
+            let so_far = usage.scope == Scope::Session;
+            if !so_far || counts[0] > 0 {
+                sum = std::array::from_fn(|n| if so_far { counts[n] } else { sum[n] + counts[n] });
+            }
+        }
+    }
+    sum
+}
+
+/// What was thought goes over wherever there is a place for it, and what was written stays the same with it and without: some dialects
+/// count the one as a part of the other, and some beside it.
+#[test]
+fn what_was_thought_is_counted_alike() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        // Programs that were recorded with a model that thinks say it; the others say 0.
+        let names = [
+            "\"thinking_tokens\":",
+            "\"reasoning\":",
+            "\"reasoning_output_tokens\":",
+            "\"thoughtsTokenCount\":",
+        ];
+        let text = String::from_utf8_lossy(&log.bytes).replace("\"tokens\":{\"total\":", "\"tokens\":{\"was\":");
+        let thinks = names
+            .iter()
+            .fold(text, |text, name| text.replace(&format!("{name}0"), &format!("{name}3")));
+        for bytes in [log.bytes.as_slice(), thinks.as_bytes()] {
+            let [turns, rounds] = [false, true].map(|of_rounds| thought(log.format, bytes, of_rounds));
+            for to in targets(log.format) {
+                let name = to.to_string();
+                let of_rounds = OF_ROUNDS.contains(&name.as_str());
+                let said = if of_rounds { rounds } else { turns };
+                if !SAY_REASONING.contains(&name.as_str()) || said[1] == 0 {
+                    continue;
+                }
+                wrongs.check();
+                let found = thought(to, &quick(log.format, to, bytes).out, of_rounds);
+                // Codex says nothing of tokens at the end of a turn that failed.
+                if found != said && (name != "codex" || found != [0, 0]) {
+                    wrongs.add(
+                        format!("thought {} -> {to}", log.format),
+                        format!("{}: {said:?}, then {found:?}", log.name),
+                    );
+                }
+            }
+        }
+    };
+    parallel(&plain_goldens(), over).finish("what was thought is counted alike");
 }

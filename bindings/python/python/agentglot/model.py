@@ -54,11 +54,15 @@ class Usage:
     """``round``, ``turn`` or ``session``."""
     input: Optional[int] = None
     output: Optional[int] = None
+    reasoning: Optional[int] = None
+    """Those of the output that the model thought with; beside the output, where ``reasoning_beside`` says so."""
     cache_read: Optional[int] = None
     cache_write: Optional[int] = None
     total: Optional[int] = None
     inclusive: Optional[bool] = None
     """``input`` counts cached tokens too."""
+    reasoning_beside: Optional[bool] = None
+    """``reasoning`` is no part of ``output``."""
     derived: Optional[bool] = None
     """The numbers were worked out."""
     raw: Any = None
