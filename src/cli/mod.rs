@@ -16,12 +16,13 @@ pub mod views;
 mod when;
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::command;
-use crate::io::{Console, clean, one_line};
+use crate::io::{Console, clean, one_line, shell_word};
 use crate::status::{Failure, Status};
 
 /// Reads the command line and does what it says.
@@ -32,7 +33,7 @@ pub fn main() -> u8 {
     if let Some(status) = command::completions::asked() {
         return status.code();
     }
-    let typed = match typed().map_err(shown) {
+    let typed = match typed().map_err(with_command).map_err(shown) {
         Ok(typed) => typed,
         Err(error) => {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
@@ -54,6 +55,18 @@ pub fn main() -> u8 {
         low::Command::Live(command) => live::run(command),
         other => run(other).unwrap_or_else(|failure| told(&failure)).code(),
     }
+}
+
+/// A file in place of a command: what is most often wanted of it is offered.
+fn with_command(mut error: clap::Error) -> clap::Error {
+    let named = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if Path::new(name).exists() => shell_word(name),
+        _ => return error,
+    };
+    let offered = ["show", "check", "convert --to DIALECT"].map(|command| format!("'agentglot {command} {named}'"));
+    let tip = format!("commands come first: {}", offered.join(", "));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
 }
 
 /// What is wrong with a command line, as it may be shown: what it repeats of the arguments is one line, and controls no terminal.

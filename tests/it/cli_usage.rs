@@ -31,6 +31,16 @@ fn wrong_usage_is_told() {
     }
 }
 
+#[test]
+fn who_forgets_the_command_is_told_some() {
+    let scratch = Scratch::new();
+    let file = scratch.file("my log.jsonl", log("s-1", "Hi."));
+    let ran = run([arg(&file)]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains(&format!("agentglot show '{}'", arg(&file))), "{}", ran.err);
+    assert!(!run(["nothing"]).err.contains("agentglot show"));
+}
+
 /// What was typed is repeated on one line, and does nothing to a terminal, whoever finds the mistake.
 #[test]
 fn arguments_that_are_repeated_forge_no_line() {
