@@ -83,7 +83,7 @@ impl Failure {
     #[must_use]
     pub fn without_from(self) -> Self {
         match self {
-            Self::Unclear { name, unclear } if unclear.kind.is_none() => Self::Usage(format!(
+            Self::Unclear { name, unclear } if unclear.kind.is_none() && unclear.wrapped.is_none() => Self::Usage(format!(
                 "{name}: the dialect could not be told; `agentglot convert --from DIALECT --to agentglot` makes a log of it that names its dialect"
             )),
             other => other,

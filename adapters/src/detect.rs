@@ -6,11 +6,13 @@
 mod elsewhere;
 mod layout;
 mod opened;
+mod wrapped;
 
 use std::fmt;
 
 use layout::{Layout, is_single, layout, line_start, valid};
 pub(crate) use opened::{Opened, word};
+pub use wrapped::{How, Wrapped, wrapped};
 
 use crate::codec::{self, Dialect, Format, Mode};
 use crate::json::Cursor;
@@ -73,6 +75,8 @@ pub struct Unclear {
     pub lines: u64,
     /// The log is of another kind that is known (compressed, UTF-16, a format of another program), and which.
     pub kind: Option<&'static str>,
+    /// Its lines are a dialect's but for what another program has put around them.
+    pub wrapped: Option<Wrapped>,
 }
 
 impl fmt::Display for Unclear {
@@ -83,6 +87,9 @@ impl fmt::Display for Unclear {
         };
         if let Some(kind) = self.kind {
             return write!(f, "this is {kind}, which cannot be read here");
+        }
+        if let Some(wrapped) = &self.wrapped {
+            return write!(f, "{seen} read and no dialect recognised, but {wrapped}");
         }
         if self.candidates.is_empty() {
             let known: Vec<_> = Dialect::readable().map(Dialect::name).collect();
@@ -158,12 +165,12 @@ impl Detector {
         let Some(first) = prefix[start..].iter().position(|b| !b.is_ascii_whitespace()).map(|at| start + at) else {
             return match over {
                 true => Answer::Empty,
-                false if prefix.len() >= Self::ENOUGH_BYTES => self.give_up(None),
+                false if prefix.len() >= Self::ENOUGH_BYTES => self.give_up(None, prefix),
                 false => Answer::More,
             };
         };
         if let Some(kind) = elsewhere::bytes(&prefix[first..]) {
-            return self.give_up(Some(kind));
+            return self.give_up(Some(kind), prefix);
         }
         let layout = match self.layout {
             Some(layout) => layout,
@@ -191,7 +198,7 @@ impl Detector {
             }
         }
         if self.elsewhere.is_some() {
-            return self.give_up(self.elsewhere);
+            return self.give_up(self.elsewhere, prefix);
         }
         if last_look || self.seen >= Self::ENOUGH_LINES {
             self.decide(prefix, over)
@@ -310,11 +317,11 @@ impl Detector {
     fn decide(&self, prefix: &[u8], over: bool) -> Answer {
         let ranking = self.ranking();
         let Some((best, mark)) = ranking.first() else {
-            return self.give_up(None);
+            return self.give_up(None, prefix);
         };
         let second = ranking.get(1).map_or(0, |(score, _)| *score);
         if *best < second + u64::from(HINT) {
-            return self.give_up(None);
+            return self.give_up(None, prefix);
         }
         Answer::Found(Found {
             format: self.settle(mark.format, prefix, over),
@@ -341,7 +348,7 @@ impl Detector {
         }
     }
 
-    fn give_up(&self, kind: Option<&'static str>) -> Answer {
+    fn give_up(&self, kind: Option<&'static str>, prefix: &[u8]) -> Answer {
         let candidates = self
             .ranking()
             .into_iter()
@@ -354,6 +361,7 @@ impl Detector {
             candidates,
             lines: self.seen,
             kind,
+            wrapped: if kind.is_none() { wrapped::look(prefix) } else { None },
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Which back end answers: by its name, or by what the environment has a key for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::launch::Program;
@@ -52,7 +52,20 @@ impl Choice {
                 return Ok(Self::Command(program.dialect, words));
             }
         }
-        Err(format!("{text:?} is no back end; there are {}", choices()))
+        Err(match Self::meant(text) {
+            Some(meant) => format!("{text:?} is no back end; did you mean {meant:?}?"),
+            None => format!("{text:?} is no back end; there are {}", choices()),
+        })
+    }
+
+    /// What was left half said: the name of a program or an API, or a file.
+    fn meant(text: &str) -> Option<String> {
+        let kinds = [
+            ("cli", Program::of_backend(text).is_some()),
+            ("model", Api::read(text).is_some()),
+            ("replay", Path::new(text).is_file()),
+        ];
+        kinds.into_iter().find_map(|(kind, fits)| fits.then(|| format!("{kind}:{text}")))
     }
 
     /// The same from every folder. A program without a slash is looked up in `PATH`.
@@ -217,6 +230,17 @@ mod tests {
         ] {
             assert!(command_words(command).unwrap_err().contains(why), "{command}");
         }
+    }
+
+    #[test]
+    fn what_is_left_half_said_is_offered_whole() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let log = log.path().to_str().unwrap();
+        for (text, meant) in [("qwen", "cli:qwen"), ("openai", "model:openai"), (log, &format!("replay:{log}"))] {
+            let told = Choice::read(text).unwrap_err();
+            assert!(told.ends_with(&format!("did you mean {meant:?}?")), "{told}");
+        }
+        assert!(Choice::read("nobody").unwrap_err().contains("there are demo, "));
     }
 
     #[test]

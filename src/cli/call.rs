@@ -37,7 +37,7 @@ impl Call {
         match One::try_parse_from(args) {
             Ok(One { args }) => Ok(args),
             Err(error) => {
-                let text = error.to_string();
+                let text = super::shown(error).to_string();
                 let why = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
                 Err(Failure::Usage(why.trim_end().to_owned()))
             }

@@ -50,19 +50,33 @@ pub enum Command {
     #[command(flatten)]
     Live(super::live::Command),
     /// List what can be read and written
+    #[command(after_help = "Example:\n  agentglot dialects --json | jq -r 'select(.write) | .dialect + \":\" + .format'")]
     Dialects {
         /// As JSON lines
         #[arg(long)]
         json: bool,
     },
     /// Write the JSON Schema (2020-12) of a dialect's lines
+    #[command(after_help = "\
+Examples:
+  agentglot schema --dialect claude > claude.schema.json
+  agentglot schema --dialect qwen --input
+  agentglot schema --dialect claude:transcript")]
     Schema(Schema),
     /// Write a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  source <(agentglot completions bash)
+  agentglot completions fish > ~/.config/fish/completions/agentglot.fish")]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Write the manual page
+    #[command(after_help = "\
+Examples:
+  agentglot man | man -l -
+  agentglot man sessions copy > agentglot-sessions-copy.1")]
     Man {
         /// The page of this command instead of the overview: `convert`, `sessions copy`
         command: Vec<String>,

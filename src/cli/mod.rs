@@ -16,12 +16,13 @@ pub mod views;
 mod when;
 
 use std::io::Write;
+use std::path::Path;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::command;
-use crate::io::Console;
+use crate::io::{Console, clean, one_line, shell_word};
 use crate::status::{Failure, Status};
 
 /// Reads the command line and does what it says.
@@ -32,7 +33,7 @@ pub fn main() -> u8 {
     if let Some(status) = command::completions::asked() {
         return status.code();
     }
-    let typed = match typed() {
+    let typed = match typed().map_err(with_command).map_err(shown) {
         Ok(typed) => typed,
         Err(error) => {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
@@ -54,6 +55,40 @@ pub fn main() -> u8 {
         low::Command::Live(command) => live::run(command),
         other => run(other).unwrap_or_else(|failure| told(&failure)).code(),
     }
+}
+
+/// A file in place of a command: what is most often wanted of it is offered.
+fn with_command(mut error: clap::Error) -> clap::Error {
+    let named = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if Path::new(name).exists() => shell_word(name),
+        _ => return error,
+    };
+    let offered = ["show", "check", "convert --to DIALECT"].map(|command| format!("'agentglot {command} {named}'"));
+    let tip = format!("commands come first: {}", offered.join(", "));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
+/// What is wrong with a command line, as it may be shown: what it repeats of the arguments is one line, and controls no terminal.
+fn shown(mut error: clap::Error) -> clap::Error {
+    let harmless = |text: &String| one_line(&clean(text));
+    let repeated = error.context().filter_map(|(kind, value)| {
+        let told = match value {
+            ContextValue::String(text) => ContextValue::String(harmless(text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(harmless).collect()),
+            _ => return None,
+        };
+        (told != *value).then_some((kind, told))
+    });
+    let repeated: Vec<(ContextKind, ContextValue)> = repeated.collect();
+    if !repeated.is_empty() {
+        // A suggestion repeats it as it was typed.
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, told) in repeated {
+        error.insert(kind, told);
+    }
+    error
 }
 
 /// All that can be typed.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write as _};
 
 use agentglot_adapters::check::{Checker, Finding, Level, Rule, Settings, Summary};
+use agentglot_adapters::detect::wrapped;
 use agentglot_adapters::raw::codec::Format;
 use serde::Serialize;
 
@@ -164,6 +165,12 @@ impl Page<'_> {
             },
         };
         self.about(&format!("{name}: {format} ({why})\n"))?;
+        if self.check.dialect.is_some()
+            && let Some(wrapped) = wrapped(format.dialect, source.head())
+        {
+            self.console
+                .say(&format!("{name}: {wrapped}; as it is, nothing of it is read as {format}"));
+        }
         let mut settings = Settings::default();
         settings.max_line = Some(self.check.max_line);
         settings.follow = self.check.dialect.is_none();

@@ -17,6 +17,17 @@ _agentglot() {
     local COMP_WORDS=("${words[@]}") COMP_CWORD=$cword
     local current=${words[cword]}
     _clap_complete_agentglot "$1" "$current" "${3-}"
+    # What is put in is read by the shell: names of files are anybody's. Behind an open quote Bash itself completes them.
+    local fit=("${COMPREPLY[@]}")
+    COMPREPLY=()
+    for word in "${fit[@]}"; do
+        if [[ $word != *[!-[:alnum:]_./:=@%+,]* ]]; then
+            COMPREPLY+=("$word")
+        elif [[ $current != *[\'\"\\]* ]]; then
+            printf -v word %q "$word"
+            COMPREPLY+=("$word")
+        fi
+    done
     if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
         COMPREPLY=("${COMPREPLY[@]#"${current%:*}:"}")
     fi

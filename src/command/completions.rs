@@ -50,7 +50,9 @@ pub(crate) fn asked() -> Option<Status> {
 /// Ids of sessions on this machine that begin so, the latest first.
 pub(crate) fn sessions(begin: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begin) = begin.to_str() else { return Vec::new() };
-    let fitting = ids().into_iter().filter(|(id, _)| id.starts_with(begin));
+    // An id that a shell would read as more than a word is no program's.
+    let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let fitting = ids().into_iter().filter(|(id, _)| id.starts_with(begin) && plain(id));
     fitting
         .take(SESSIONS)
         .enumerate()

@@ -1,9 +1,8 @@
 //! `agentglot convert`.
 
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Source, one_line};
 use crate::status::{Failure, Status};
 use crate::work::{self, Work};
 
@@ -34,14 +33,15 @@ pub fn list(work: &Work) -> Result<Status, Failure> {
             (None, Some(tables)) => tables.place(),
             (None, None) => "standard output".to_owned(),
         };
-        // A `String` takes everything.
-        let _ = match dialect(work, input) {
-            Ok(from) => writeln!(text, "{}: {from} -> {written} in {to}", input.name()),
+        let line = match dialect(work, input) {
+            Ok(from) => format!("{}: {from} -> {written} in {to}", input.name()),
             Err(failure) => {
                 status.worsen(failure.status());
-                writeln!(text, "{failure}")
+                failure.to_string()
             }
         };
+        text.push_str(&one_line(&line));
+        text.push('\n');
     }
     super::print(text.as_bytes())?;
     Ok(status)

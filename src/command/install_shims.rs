@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::print;
 use crate::cli::live::links;
+use crate::io::one_line;
 use crate::status::{Failure, Status};
 use crate::system::no_folder;
 
@@ -21,19 +22,20 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
         .map_err(|error| failed(dir, error))?;
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, no_folder(error)))?;
     let mut made = String::new();
-    for (name, dialect) in links() {
-        let link = dir.join(name);
-        match std::fs::symlink_metadata(&link) {
-            Ok(about) if about.is_symlink() && link.canonicalize().is_ok_and(|path| path == own) => {}
-            Ok(_) => {
-                return Err(Failure::Usage(format!(
-                    "{}: something else is called so already, and is left alone; remove it, or name another folder",
-                    link.display()
-                )));
-            }
-            Err(_) => std::os::unix::fs::symlink(&own, &link).map_err(|error| failed(&link, error))?,
+    let wanted: Vec<_> = links().map(|(name, dialect)| (dir.join(name), dialect)).collect();
+    let is_ours = |link: &Path| link.is_symlink() && link.canonicalize().is_ok_and(|path| path == own);
+    // All or none.
+    if let Some((other, _)) = wanted.iter().find(|(link, _)| link.symlink_metadata().is_ok() && !is_ours(link)) {
+        return Err(Failure::Usage(format!(
+            "{}: something else is called so already, and is left alone; remove it, or name another folder",
+            other.display()
+        )));
+    }
+    for (link, dialect) in wanted {
+        match std::os::unix::fs::symlink(&own, &link) {
+            Err(error) if !is_ours(&link) => return Err(failed(&link, error)),
+            _ => made.push_str(&format!("{} is run --as {}\n", one_line(&link.display().to_string()), dialect.name())),
         }
-        made.push_str(&format!("{} is run --as {}\n", link.display(), dialect.name()));
     }
     print(made.as_bytes())
 }

@@ -11,7 +11,7 @@ use agentglot_adapters::raw::json::{Raw, Str};
 use agentglot_adapters::raw::launch::{ArgError, Launch};
 use agentglot_adapters::raw::live::{Manner, Speaker};
 
-use crate::io::Console;
+use crate::io::{Console, visible};
 use crate::session::tell_end;
 
 /// Whom it is told.
@@ -55,8 +55,14 @@ fn given<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
 /// Says why a run cannot begin, where the program does so.
 pub(super) fn refuse(to: Reader, refusal: &ArgError, code: &str) -> u8 {
     if to.format.dialect.conduct().refuses_on_stdout() {
+        let stdout = std::io::stdout();
+        let text = if stdout.is_terminal() {
+            visible(&refusal.text)
+        } else {
+            refusal.text.as_str().into()
+        };
         // A host that is gone does not want to know.
-        let _ = std::io::stdout().lock().write_all(refusal.text.as_bytes());
+        let _ = stdout.lock().write_all(text.as_bytes());
     } else {
         Console::plain().lines(&refusal.text);
     }

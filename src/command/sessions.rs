@@ -17,7 +17,7 @@ pub use self::copy::Copy;
 use crate::agent::persona;
 use crate::agent::store::{Shelf, StoreError, Summary};
 use crate::homes;
-use crate::io::{Console, one_line};
+use crate::io::{Console, one_line, shell_word};
 use crate::status::{Failure, Status};
 
 /// What is to be done.
@@ -114,7 +114,8 @@ fn named(shelf: &Shelf, path: &str) -> Result<Option<Summary>, Failure> {
     })?;
     found.map(Some).ok_or_else(|| {
         Failure::Usage(format!(
-            "{path} is not the transcript of a session; `agentglot show {path}` shows other logs"
+            "{path} is not the transcript of a session; `agentglot show {}` shows other logs",
+            shell_word(path)
         ))
     })
 }
@@ -137,8 +138,9 @@ fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
     // One that another program keeps is read by `show`, and left to that program.
     if let Ok((_, Some(owner))) = homes::input(id) {
         return Err(Failure::Usage(format!(
-            "session {id:?} is one of {}'s, and not agentglot's: `agentglot show {id}` shows it, and only its own program deletes it",
-            owner.dialect.name()
+            "session {id:?} is one of {}'s, and not agentglot's: `agentglot show {}` shows it, and only its own program deletes it",
+            owner.dialect.name(),
+            shell_word(id)
         )));
     }
     Err(Failure::Usage(format!(

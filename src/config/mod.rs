@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::adapters::raw::codec::Dialect;
 use crate::child::file::open_regular;
+use crate::io::shell_word;
 use crate::status::Failure;
 pub use file::{Layer, Setting};
 pub use harmless::HarmlessSettings;
@@ -100,7 +101,10 @@ impl Config {
             let trusted = trust.holds(folder);
             if !trusted && above > 0 {
                 if path.symlink_metadata().is_ok() {
-                    let why = format!("it is in a folder above that nobody trusts; `agentglot trust {}` does", folder.display());
+                    let why = format!(
+                        "it is in a folder above that nobody trusts; `agentglot trust {}` does",
+                        shell_word(&folder.display().to_string())
+                    );
                     config.ignore(&path, why, false);
                 }
                 continue;
@@ -173,7 +177,10 @@ impl Config {
         let project = if trusted {
             Project::Trusted(layer)
         } else {
-            let why = format!("nobody trusts this folder; `agentglot trust {}` does", folder.display());
+            let why = format!(
+                "nobody trusts this folder; `agentglot trust {}` does",
+                shell_word(&folder.display().to_string())
+            );
             let (harmless, others) = HarmlessSettings::of(layer);
             others.into_iter().for_each(|(key, line)| ignore(key, line, &why));
             Project::Stranger(harmless)

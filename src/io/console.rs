@@ -157,6 +157,36 @@ pub fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\u{a}")
 }
 
+/// A word of a command that people copy into a shell, on one line: nothing in it means anything to the shell, or is hidden from who reads
+/// it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let is_hidden_here = |c: char| c.is_control() || is_hidden(c);
+    if !word.chars().any(is_hidden_here) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    // Not every shell has `$'…'`. What `printf` says loses the line feeds at its end.
+    let text = word.trim_end_matches('\n');
+    let mut said = String::new();
+    for (n, c) in text.char_indices() {
+        // A `String` takes everything.
+        let _ = match c {
+            '\\' => write!(said, "\\\\"),
+            '%' => write!(said, "%%"),
+            '-' if n > 0 => write!(said, "-"),
+            '\'' | '-' => write!(said, "\\{:03o}", u32::from(c)),
+            c if is_hidden_here(c) => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|byte| write!(said, "\\{byte:03o}")),
+            c => write!(said, "{c}"),
+        };
+    }
+    let ends = &word[text.len()..];
+    let ends = if ends.is_empty() { String::new() } else { format!("'{ends}'") };
+    format!("\"$(printf '{said}')\"{ends}")
+}
+
 /// A text as it may be shown on a terminal: what moves the cursor, changes colours, turns the direction of writing or cannot be
 /// seen at all is written as `\u{…}`. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -190,6 +220,27 @@ mod tests {
             assert_ne!(visible(&format!("a{blank}b")), format!("a{blank}b"));
         }
         assert_eq!(visible("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
+    }
+
+    #[test]
+    fn words_are_quoted_for_shells() {
+        assert_eq!(shell_word("/home/me/a-b.c"), "/home/me/a-b.c");
+        assert_eq!(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+        assert_eq!(shell_word(""), "''");
+        for (word, quoted) in [
+            (
+                "-a\n\t\u{1b}[1m'\\%s\u{202e}$x",
+                r#""$(printf '\055a\012\011\033[1m\047\\%%s\342\200\256$x')""#,
+            ),
+            ("a\n\n", "\"$(printf 'a')\"'\n\n'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+            // Where there is a shell.
+            let mut shell = std::process::Command::new("sh");
+            if let Ok(said) = shell.args(["-c", &format!("printf %s {quoted}")]).output() {
+                assert_eq!(said.stdout, word.as_bytes());
+            }
+        }
     }
 
     #[test]

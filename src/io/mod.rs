@@ -14,7 +14,7 @@ mod tables;
 mod target;
 
 pub(crate) use console::clean;
-pub use console::{Console, HeldLog, Log, message, one_line, visible};
+pub use console::{Console, HeldLog, Log, message, one_line, shell_word, visible};
 pub use folder::Walk;
 pub use joined::Joined;
 pub use range::{Range, Shared};

@@ -1,6 +1,7 @@
 //! Lines of a log that do not fit the schema of their kind.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentglot_adapters::check::{Misfit, Schemas};
 use agentglot_adapters::raw::codec::Format;
@@ -17,7 +18,14 @@ const MOST_SHAPES: usize = 1 << 16;
 /// Finds what does not fit. A line of the same make as one that fits is not looked at any further.
 #[derive(Debug, Default)]
 pub struct Misfits {
-    formats: BTreeMap<Format, Sides>,
+    formats: BTreeMap<Format, Known>,
+}
+
+/// What a log has shown of a format.
+#[derive(Debug)]
+struct Known {
+    sides: Arc<Sides>,
+    fitting: HashSet<u64>,
 }
 
 /// What agents and what hosts write; a log may hold both.
@@ -26,7 +34,6 @@ struct Sides {
     sides: Vec<Side>,
     /// Members whose text a schema looks at.
     tags: BTreeSet<String>,
-    fitting: HashSet<u64>,
 }
 
 /// What one side writes.
@@ -39,26 +46,36 @@ struct Side {
 
 impl Schemas for Misfits {
     fn misfit(&mut self, format: Format, line: &str) -> Option<Misfit> {
-        let sides = self.formats.entry(format).or_insert_with(|| Sides::of(format));
+        let Known { sides, fitting } = self.formats.entry(format).or_insert_with(|| Known {
+            sides: Sides::shared(format),
+            fitting: HashSet::new(),
+        });
         if sides.sides.is_empty() || line.len() > LONGEST {
             return None;
         }
         let shape = shape(line, &sides.tags);
-        if sides.fitting.contains(&shape) {
+        if fitting.contains(&shape) {
             return None;
         }
         let found = sides.look(line);
         if found.is_none() {
-            if sides.fitting.len() == MOST_SHAPES {
-                sides.fitting.clear();
+            if fitting.len() == MOST_SHAPES {
+                fitting.clear();
             }
-            sides.fitting.insert(shape);
+            fitting.insert(shape);
         }
         found
     }
 }
 
 impl Sides {
+    /// Those of a format, which are made once: that takes longer than a small log.
+    fn shared(format: Format) -> Arc<Self> {
+        static MADE: Mutex<BTreeMap<Format, Arc<Sides>>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(made.entry(format).or_insert_with(|| Arc::new(Self::of(format))))
+    }
+
     fn of(format: Format) -> Self {
         let schemas = [false, true].into_iter().filter_map(|input| super::schema(format, input));
         let mut tags = BTreeSet::new();
@@ -73,7 +90,6 @@ impl Sides {
         Self {
             sides: sides.collect(),
             tags,
-            fitting: HashSet::new(),
         }
     }
 
@@ -164,6 +180,12 @@ mod tests {
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!([&found[0], &found[2], &found[3]], [&(number.clone(), 4), &(number, 6), &(success, 9)]);
         assert_eq!(found[1].1, 5, "a negative number is no count");
+    }
+
+    #[test]
+    fn schemas_are_made_once_for_all_logs() {
+        let format: Format = "tricode".parse().unwrap();
+        assert!(Arc::ptr_eq(&Sides::shared(format), &Sides::shared(format)));
     }
 
     #[test]

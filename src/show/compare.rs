@@ -10,7 +10,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
-use super::words::{cost, duration, is_known, money, number, shown};
+use super::words::{cost, counted, duration, is_known, money, number, shown};
 use super::{Cut, Page, Pick, Shown, show};
 use crate::io::{Console, Input, Joined};
 use crate::status::Failure;
@@ -297,7 +297,11 @@ impl Difference {
                 let _ = writeln!(text, "{}", paint(style, &format!("{sign} {:<10} {indent}  │ {line}", "")));
             }
             if hidden > 0 {
-                let _ = writeln!(text, "{}", paint(style, &format!("{sign} {:<10} {indent}  │ … {hidden} more lines", "")));
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    paint(style, &format!("{sign} {:<10} {indent}  │ … {}", "", counted(hidden, "more line")))
+                );
             }
         }
         let _ = writeln!(text);

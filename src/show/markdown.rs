@@ -4,7 +4,7 @@ use std::io;
 
 use super::row::{By, Row, State, What};
 use super::text::Look;
-use super::words::{clock, duration, figures, first_line, outcome, shown};
+use super::words::{clock, counted, duration, figures, first_line, outcome, shown};
 use super::{Cut, Out, Page};
 
 /// A page of Markdown.
@@ -57,7 +57,7 @@ impl<'w> MarkdownPage<'w> {
         let fence = fence(&text);
         self.put(depth, &format!("{fence}{language}\n{text}\n{fence}"))?;
         if hidden > 0 {
-            self.put(depth, &format!("*… {hidden} more lines*"))?;
+            self.put(depth, &format!("*… {}*", counted(hidden, "more line")))?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl<'w> MarkdownPage<'w> {
             parts.push(code(object));
         }
         if more > 0 {
-            parts.push(format!("(+{more} lines)"));
+            parts.push(format!("(+{})", counted(more, "line")));
         }
         parts.extend(deed.detail.as_deref().map(inert));
         if let Some((added, removed)) = deed.lines.filter(|_| deed.diff.is_some()) {
@@ -124,7 +124,7 @@ impl Page for MarkdownPage<'_> {
             What::Thinking { text, subject } => {
                 let subject = subject.map(|subject| format!(": {}", inert(first_line(subject).0))).unwrap_or_default();
                 let lines = text.trim().lines().count();
-                self.put(row.depth, &format!("*thinking{subject}, {lines} lines*"))?;
+                self.put(row.depth, &format!("*thinking{subject}, {}*", counted(lines, "line")))?;
                 if self.thinking {
                     self.fenced(row.depth, "", text, usize::MAX)
                 } else {

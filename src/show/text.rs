@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::rendered::{fitted, markdown, wrapped};
 use super::row::{By, Ended, Head, Row, State, What};
-use super::words::{clock, duration, figures, first_line, outcome, shown};
+use super::words::{clock, counted, duration, figures, first_line, outcome, shown};
 use super::{Cut, Page};
 
 /// How text is shown.
@@ -175,8 +175,7 @@ impl<W: Write> TextPage<W> {
         let count = text.trim().lines().count();
         let subject = subject.map(|subject| format!(": {}", first_line(&shown(subject)).0)).unwrap_or_default();
         if !self.look.thinking && count > 0 {
-            let lines = if count == 1 { "line" } else { "lines" };
-            let line = self.paint(QUIET, &format!("~ thinking{subject}, {count} {lines}"));
+            let line = self.paint(QUIET, &format!("~ thinking{subject}, {}", counted(count, "line")));
             return self.line(row.depth, &line);
         }
         if count == 0 || !subject.is_empty() {
@@ -280,7 +279,7 @@ impl<W: Write> TextPage<W> {
         if lines == 0 {
             return Ok(());
         }
-        let line = self.paint(QUIET, &format!("{margin}… {lines} more lines"));
+        let line = self.paint(QUIET, &format!("{margin}… {}", counted(lines, "more line")));
         self.line(depth, &line)
     }
 
@@ -378,7 +377,11 @@ impl<W: Write> Page for TextPage<W> {
                 };
                 let text = shown(&text);
                 let (line, more) = first_line(&text);
-                let more = if more > 0 { format!("  (+{more} lines)") } else { String::new() };
+                let more = if more > 0 {
+                    format!("  (+{})", counted(more, "line"))
+                } else {
+                    String::new()
+                };
                 let line = format!("{}{more}", fitted(line, self.room(row.depth).unwrap_or(LONGEST) - more.len().min(15)));
                 if !self.tight {
                     self.gap()?;

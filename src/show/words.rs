@@ -37,6 +37,11 @@ pub(crate) fn first_line(text: &str) -> (&str, usize) {
     }
 }
 
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// `850 ms`, `4.2 s`, `3 min 20 s`, `2 h 05 min`.
 pub(crate) fn duration(ms: u64) -> String {
     match ms {
@@ -170,6 +175,10 @@ mod tests {
 
     #[test]
     fn numbers_are_said_as_people_read_them() {
+        assert_eq!(
+            [0, 1, 2].map(|n| counted(n, "more line")),
+            ["0 more lines", "1 more line", "2 more lines"]
+        );
         assert_eq!(
             [number(0), number(999), number(1000), number(1_234_567)],
             ["0", "999", "1,000", "1,234,567"]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use agentglot_adapters::convert::Converter;
-use agentglot_adapters::detect::{Answer, Detector};
+use agentglot_adapters::detect::{Answer, Detector, wrapped};
 
 use super::order::{End, InFile, Made, Mark, Ticket};
 use super::plan::{Log, Piece, Task, WORTH_CUTTING};
@@ -110,7 +110,11 @@ fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
             "{}: this looks like {} ({}), and --from says {named}",
             log.name, found.format, found.why
         )),
-        _ => None,
+        Answer::Found(_) | Answer::Empty => None,
+        Answer::More | Answer::Unclear(_) => {
+            let wrapped = wrapped(named.dialect, beginning)?;
+            Some(format!("{}: {wrapped}; as it is, nothing of it is read as {named}", log.name))
+        }
     }
 }
 

@@ -86,6 +86,50 @@ printf '%s\n' "${{COMPREPLY[@]}}"
     }
 }
 
+/// Names that anybody may have chosen are put in as words, in which the shell finds nothing to do.
+#[cfg(unix)]
+#[test]
+fn what_bash_puts_in_is_a_word() {
+    let scratch = Scratch::new();
+    let script = scratch.file("agentglot.bash", run(["completions", "bash"]).out);
+    let names = ["run $(touch pwned);'\"\\`x`.jsonl", "runs*.jsonl", "run.jsonl"];
+    for name in names {
+        scratch.file(&format!("logs/{name}"), "");
+    }
+    scratch.file(".claude/projects/-w/run$(touch pwned).jsonl", log("s", "Good day."));
+    let asks = format!(
+        r#"source {}
+COMP_WORDS=(agentglot check run) COMP_CWORD=2 COMP_TYPE=9
+_agentglot agentglot run check
+for word in "${{COMPREPLY[@]}}"; do eval "printf '%s\n' $word"; done
+COMP_WORDS=(agentglot show '"run') COMP_CWORD=2
+_agentglot agentglot '"run' show
+printf 'quoted: %s\n' "${{COMPREPLY[@]}}"
+COMP_WORDS=(agentglot sessions show run) COMP_CWORD=3
+_agentglot agentglot run show
+printf 'session: %s\n' "${{COMPREPLY[@]}}"
+"#,
+        arg(&script)
+    );
+    let folder = Path::new(env!("CARGO_BIN_EXE_agentglot")).parent().unwrap();
+    let path = std::env::join_paths(std::iter::once(folder.to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", &asks]).current_dir(scratch.path("logs")).env("PATH", path);
+    match bash.env("HOME", scratch.path("")).env_remove("CLAUDE_CONFIG_DIR").output() {
+        Ok(ran) => {
+            let said = String::from_utf8_lossy(&ran.stdout);
+            let err = String::from_utf8_lossy(&ran.stderr);
+            for name in names {
+                assert!(said.lines().any(|line| line == name), "{name}: {said}\n{err}");
+            }
+            assert!(!said.contains("quoted: run $"), "{said}");
+            assert!(!said.contains("session: run$"), "{said}");
+            assert!(!scratch.path("logs/pwned").exists(), "{said}");
+        }
+        Err(error) => skipped("completion in Bash", error),
+    }
+}
+
 #[test]
 fn nothing_but_the_variable_asks() {
     let ran = program().env("COMPLETE", "bash").arg("--version").output().unwrap();

@@ -133,3 +133,44 @@ fn formats_of_other_programs_are_told_by_name() {
         assert!(ran.err.contains("in.jsonl: this is ") && ran.err.contains(name), "{}", ran.err);
     }
 }
+
+/// Logs that came through a container's or a service's log: what is in the way is said, also to who has named the dialect.
+#[test]
+fn what_is_put_around_lines_is_said_with_what_takes_it_away() {
+    let scratch = Scratch::new();
+    let plain = log("s-1", "Hi.");
+    let lines = |change: &dyn Fn(&str) -> String| plain.lines().map(change).collect::<String>();
+    let docker = |line: &str| serde_json::json!({"log": format!("{line}\n"), "stream": "stdout"}).to_string() + "\n";
+    let kubectl = scratch.file("kubectl.jsonl", lines(&|line| format!("2026-01-02T03:04:05.1Z {line}\n")));
+    let docker = scratch.file("docker.json", lines(&docker));
+    for (file, told) in [(&kubectl, "sed 's/^[^{]*//'"), (&docker, "jq -j .log")] {
+        for args in [
+            &["convert", "--to", "cursor", arg(file)][..],
+            &["check", arg(file)],
+            &["show", arg(file)],
+            &["stats", arg(file)],
+        ] {
+            let ran = run(args);
+            assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
+            assert!(ran.err.contains("line 1 is claude") && ran.err.contains(told), "{args:?}: {}", ran.err);
+        }
+        for args in [
+            &["convert", "--from", "claude", "--to", "cursor", arg(file)][..],
+            &["check", "--dialect", "claude", arg(file)],
+        ] {
+            let ran = run(args);
+            assert!(
+                ran.err.contains(told) && ran.err.contains("nothing of it is read as claude"),
+                "{args:?}: {}",
+                ran.err
+            );
+        }
+    }
+    let whole = scratch.file("whole.jsonl", plain.as_bytes());
+    for args in [
+        &["convert", "--from", "claude", "--to", "cursor", arg(&whole)][..],
+        &["check", "--dialect", "claude", arg(&whole)],
+    ] {
+        assert!(!run(args).err.contains("another program"), "{args:?}");
+    }
+}

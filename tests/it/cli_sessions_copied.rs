@@ -115,6 +115,16 @@ fn the_command_is_one_line_of_a_shell_and_all_else_goes_to_stderr() {
     let ran = home.run(&["copy", "01a1fcec", "--to", "claude", "--cwd", arg(&odd)]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let odd = arg(&odd.canonicalize().unwrap()).replace('\'', "'\\''");
+    let hostile = home.scratch.path("a\n$(touch pwned);\u{1b}[2J%s'\\");
+    std::fs::create_dir(&hostile).unwrap();
+    let told = home.run(&["copy", "01a1fcec", "--to", "claude", "--cwd", arg(&hostile)]);
+    assert!(!told.text().contains('\u{1b}') && told.text().lines().count() == 1, "{:?}", told.text());
+    let goes = told.text().split(" && ").next().unwrap();
+    let there = std::process::Command::new("sh")
+        .args(["-c", &format!("{goes} && pwd -P")])
+        .output()
+        .unwrap();
+    assert_eq!(there.stdout, format!("{}\n", arg(&hostile.canonicalize().unwrap())).as_bytes(), "{goes}");
     assert!(
         ran.text().starts_with(&format!("cd '{odd}' && claude --resume ")) && ran.text().lines().count() == 1,
         "{}",

@@ -31,6 +31,52 @@ fn wrong_usage_is_told() {
     }
 }
 
+#[test]
+fn who_forgets_the_command_is_told_some() {
+    let scratch = Scratch::new();
+    let file = scratch.file("my log.jsonl", log("s-1", "Hi."));
+    let ran = run([arg(&file)]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains(&format!("agentglot show '{}'", arg(&file))), "{}", ran.err);
+    assert!(!run(["nothing"]).err.contains("agentglot show"));
+}
+
+/// What was typed is repeated on one line, and does nothing to a terminal, whoever finds the mistake.
+#[test]
+fn arguments_that_are_repeated_forge_no_line() {
+    let hostile = "\u{1b}[31m\u{202e}x\r\nagentglot: all is well";
+    let flag = format!("--{hostile}");
+    let name = format!("{hostile}.jsonl");
+    for args in [
+        &["convert", "--to", hostile, "x"][..],
+        &["convert", &flag, "x"],
+        &["convert", "--jobs", hostile, "--to", "claude", "x"],
+        &["check", "--level", hostile, "x"],
+        &["check", &name],
+        &["stats", "--by", hostile],
+        &["schema", "--dialect", hostile],
+        &["completions", hostile],
+        &["man", hostile],
+        &["help", hostile],
+        &[hostile],
+    ] {
+        let ran = run(args);
+        assert!(ran.code >= 2 && ran.out.is_empty(), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains(['\u{1b}', '\u{202e}', '\r']), "{args:?}: {:?}", ran.err);
+        assert!(
+            !ran.err.lines().any(|line| line.starts_with("agentglot: all is well")),
+            "{args:?}: {}",
+            ran.err
+        );
+        assert!(ran.err.contains("all is well"), "{args:?}: {}", ran.err);
+    }
+    let scratch = Scratch::new();
+    scratch.file(&name, log("s-1", "Hi."));
+    let listed = run(["convert", "--to", "cursor", "--list", arg(&scratch.path(""))]);
+    assert_eq!((listed.code, listed.text().lines().count()), (0, 1), "{}", listed.text());
+    assert!(!listed.text().contains('\u{1b}'), "{:?}", listed.text());
+}
+
 /// What was left out when the program was built is named, with what to do.
 #[cfg(not(feature = "columnar"))]
 #[test]

@@ -261,11 +261,20 @@ fn what_cannot_be_meant_is_called_by_where_it_stands() {
     let (file, shims) = (world.path("file"), world.path("shims"));
     std::fs::write(&file, "").unwrap();
     std::fs::create_dir(&shims).unwrap();
-    std::fs::write(shims.join("claude"), "").unwrap();
+    // The last of the links, to see that none is made before it.
+    std::fs::write(shims.join("opencode"), "").unwrap();
     for (folder, code, why) in [(&file, 3, "a folder is wanted"), (&shims, 2, "is left alone")] {
         let done = world.agentglot(&["install-shims", folder.to_str().unwrap()], &[]);
         assert!(done.status.code() == Some(code) && stderr(&done).contains(why), "{done:?}");
     }
+    assert_eq!(std::fs::read_dir(&shims).unwrap().count(), 1, "all or none");
+    let odd = world.path("a\n\u{1b}[2Jb");
+    let done = world.agentglot(&["install-shims", odd.to_str().unwrap()], &[]);
+    assert!(
+        done.status.success() && stdout(&done).lines().all(|line| line.contains(" is run --as ")),
+        "{done:?}"
+    );
+    assert!(!stdout(&done).contains('\u{1b}'), "{done:?}");
     world.user("");
     let record = [
         "run",

@@ -34,6 +34,8 @@ pub(super) struct Core {
     state: State,
     /// Sessions that another one broke into in the middle of a turn.
     interrupted: Vec<(String, State)>,
+    /// That their lines stand by turns has been said.
+    is_mixed: bool,
     pub(super) report: Report,
     /// The id of the session before, within this turn.
     before: String,
@@ -70,6 +72,7 @@ impl Core {
             sessions: Sessions::default(),
             state: State::default(),
             interrupted: Vec::new(),
+            is_mixed: false,
             report: Report::default(),
             before: String::new(),
         }
@@ -118,6 +121,13 @@ impl Core {
         }
         if let Some(at) = self.interrupted.iter().position(|(other, _)| other == id) {
             self.state = self.interrupted.remove(at).1;
+            if !self.format.mode.serves_many && !std::mem::replace(&mut self.is_mixed, true) {
+                let text = format!(
+                    "the session {:?} goes on in the middle of another one: read each of them alone",
+                    Str::trusted(id).unescape()
+                );
+                self.report.find(Rule::MixedSessions, line.whole(), text);
+            }
         } else {
             let text = format!("the session {:?} begins", Str::trusted(id).unescape());
             self.report.find(Rule::NextSession, line.whole(), text);

@@ -94,6 +94,7 @@ rules! {
     NextDialect "next-dialect" Note "The log goes on in another dialect.",
     SessionChanges "session-changes" Warning "The session's id changes within a turn.",
     NextSession "next-session" Note "Another session begins.",
+    MixedSessions "mixed-sessions" Warning "A session goes on behind lines of another that broke into its turn.",
     MissingInit "missing-init" Error "A turn, or a session, without the line that says its facts.",
     MissingOutcome "missing-outcome" Error "A turn that never ends.",
     SecondOutcome "second-outcome" Error "A second outcome for one turn.",

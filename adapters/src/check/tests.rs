@@ -373,3 +373,35 @@ fn a_subagent_works_on_in_the_next_session() {
         ["unknown-parent", "result-without-call"]
     );
 }
+
+/// Two programs have written into one file: it is said, once. Logs one after the other are no fault.
+#[test]
+fn sessions_whose_lines_stand_by_turns_are_told_once() {
+    let lines = |id: &str| {
+        [
+            format!(
+                r#"{{"type":"system","subtype":"init","session_id":"{id}","claude_code_version":"2.1.329","cwd":"/","tools":[],"model":"m","uuid":"{id}0"}}"#
+            ),
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"m{id}","type":"message","role":"assistant","model":"m","content":[{{"type":"text","text":"a"}}]}},"session_id":"{id}","uuid":"{id}1"}}"#
+            ),
+            format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":"a","session_id":"{id}","uuid":"{id}2"}}"#),
+        ]
+    };
+    let mixed = |lines: Vec<String>| {
+        let mut checker = Checker::new("claude".parse().unwrap());
+        checker.feed((lines.join("\n") + "\n").as_bytes());
+        let (findings, _) = checker.finish();
+        findings
+            .into_iter()
+            .filter(|finding| finding.rule == Rule::MixedSessions)
+            .collect::<Vec<_>>()
+    };
+    let (a, b) = (lines("a"), lines("b"));
+    let by_turns = a.iter().zip(&b).flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+    let found = mixed(by_turns);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].line, found[0].level), (3, Level::Warning));
+    assert!(found[0].message.contains("\"a\" goes on"), "{}", found[0].message);
+    assert!(mixed([a, b].concat()).is_empty());
+}

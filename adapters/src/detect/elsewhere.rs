@@ -11,6 +11,9 @@ pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     })
 }
 
+/// What PowerShell's `>` writes, among others.
+const UTF16: &str = "text in UTF-16 (convert it first: iconv -f UTF-16 -t UTF-8)";
+
 /// Byte streams that are no text in UTF-8.
 pub(super) fn bytes(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
@@ -19,10 +22,11 @@ pub(super) fn bytes(bytes: &[u8]) -> Option<&'static str> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("bzip2 data (unpack it first: bunzip2)"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz data (unpack it first: unxz)"),
         [b'P', b'K', 3, 4, ..] => Some("a zip archive (unpack it first)"),
+        _ if bytes.get(257..262) == Some(b"ustar") => Some("a tar archive (unpack it first)"),
         [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => Some("an SQLite database"),
         [b'%', b'P', b'D', b'F', ..] => Some("a PDF"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
-        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some("text in UTF-16"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(UTF16),
+        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some(UTF16),
         _ => None,
     }
 }

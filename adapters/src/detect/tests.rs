@@ -72,7 +72,7 @@ fn what_cannot_be_told_is_said() {
     let Answer::Unclear(unclear) = Detector::new(false).look(b"\xff\xfe{\0\"\0", true) else {
         panic!()
     };
-    assert_eq!(unclear.kind, Some("text in UTF-16"));
+    assert!(unclear.kind.is_some_and(|kind| kind.starts_with("text in UTF-16 ")));
 }
 
 #[test]
@@ -116,4 +116,65 @@ fn a_session_on_one_line_is_found_before_a_log() {
     // Hosts of the RFC send such requests too.
     let qwen = r#"{"id":"m","object":"chat.completion","choices":[]}"#;
     assert_eq!(found(&format!("{row}\n{qwen}\n")), "qwen");
+}
+
+#[test]
+fn what_another_program_has_put_around_lines_is_said() {
+    let text = |line: &str| {
+        let mut escaped = String::new();
+        crate::json::Str::escape(line, &mut escaped);
+        escaped
+    };
+    for (around, told) in [
+        (
+            format!("2026-01-02T03:04:05.1Z {CLAUDE}"),
+            r#"line 2 is claude behind "2026-01-02T03:04:05.1Z ", which"#,
+        ),
+        (format!("2026-01-02T03:04:05.1Z stdout F {CLAUDE}"), "sed 's/^[^{]*//' takes it away"),
+        (format!("[pod/x/agent] {QWEN_CODE}"), r#"line 2 is qwen-code behind "[pod/x/agent] ""#),
+        (format!("agent-1  | {CLAUDE}"), r#"behind "agent-1  | ""#),
+        (format!("data: {CLAUDE}"), r#"behind "data: ""#),
+        (format!("\u{1b}[32m{CLAUDE}\u{1b}[0m"), r"sed 's/\x1b\[[0-9;]*[A-Za-z]//g' takes"),
+        (
+            format!("\u{1b}[32mINFO\u{1b}[0m {CLAUDE}"),
+            r"sed 's/\x1b\[[0-9;]*[A-Za-z]//g; s/^[^{]*//' takes",
+        ),
+        (
+            format!("x={{\"a\":1}} {CLAUDE}"),
+            r#"behind "x={\"a\":1} ", which another program has put in front"#,
+        ),
+        (
+            format!(r#"{{"log":"{}\n","stream":"stdout"}}"#, text(CLAUDE)),
+            r#"line 2 is claude in the member "log" of another program's line; jq -j .log takes it out"#,
+        ),
+        (format!(r#"{{"ts":1,"message":"{}"}}"#, text(CLAUDE)), "jq -r .message takes"),
+        (format!(r#"{{"insertId":"x","jsonPayload":{QWEN_CODE}}}"#), "jq -c .jsonPayload takes"),
+        (format!(r#"{{"a.b":{QWEN_CODE}}}"#), r#"in the member "a.b" of another program's line"#),
+        (
+            format!("\"{}\"", text(CLAUDE)),
+            "line 2 is claude as the text of a string; jq -r . takes it out",
+        ),
+    ] {
+        let log = format!("\n{around}\n{around}\n");
+        let Answer::Unclear(unclear) = detect(&log) else { panic!("{log}") };
+        assert!(unclear.to_string().contains(told), "{unclear}");
+        // Also to who has named the dialect, unless lines of it are there.
+        assert!(wrapped(Dialect::Claude, log.as_bytes()).is_some(), "{log}");
+        assert_eq!(wrapped(Dialect::Claude, format!("{log}{CLAUDE}\n").as_bytes()), None);
+    }
+    for other in ["hello {\"a\":1}\n", "\"hello\"\n", "{\"log\":\"hello\"}\n", "{\"a\":{}}\n", "\u{1b}[1m\n"] {
+        assert_eq!(wrapped(Dialect::Claude, other.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn archives_are_named() {
+    let mut tar = vec![0; 512];
+    tar[..5].copy_from_slice(b"a.log");
+    tar[257..262].copy_from_slice(b"ustar");
+    tar.extend_from_slice(CLAUDE.as_bytes());
+    let Answer::Unclear(unclear) = Detector::new(false).look(&tar, true) else {
+        panic!()
+    };
+    assert!(unclear.to_string().contains("a tar archive"), "{unclear}");
 }

@@ -27,7 +27,7 @@ pub enum Command {
     #[command(subcommand)]
     Sessions(Sessions),
     /// Trust folders: settings in them are read in full, including hooks, MCP servers and programs to run
-    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = TRUST_MORE)]
     Trust {
         /// List the trusted folders, or remove some
         #[command(subcommand)]
@@ -37,8 +37,9 @@ pub enum Command {
         folders: Vec<PathBuf>,
     },
     /// Show the configuration, programs and keys that were found, and what would run
+    #[command(after_help = DOCTOR_MORE)]
     Doctor {
-        /// Contact the model's server, too, and list its models
+        /// Contact the model's server, too, and list its models; with `acp:…`, open a session with the agent
         #[arg(long)]
         probe: bool,
         /// As one JSON object
@@ -46,8 +47,9 @@ pub enum Command {
         json: bool,
     },
     /// Create links named claude, qwen, cursor-agent … in a folder; started by such a name, agentglot stands in for that program
+    #[command(after_help = SHIMS_MORE)]
     InstallShims {
-        /// The folder. Put it first in PATH, or give SDKs the path of a link
+        /// The folder, which is created if it is missing. Put it first in PATH, or give SDKs the path of a link
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
@@ -89,6 +91,42 @@ Examples:
   agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
   agentglot run --as cursor --backend cli:claude -- -p --output-format stream-json 'What is here?'";
 
+const TRUST_MORE: &str = "\
+The list is kept beside the user's agentglot.toml (docs/run.md). Other projects' settings count only
+as far as they can do no harm.
+
+Examples:
+  agentglot trust .
+  agentglot trust list
+  agentglot trust remove ~/work/project";
+
+const DOCTOR_MORE: &str = "\
+Nothing is changed, and no key is shown. Without --probe nothing goes over the network.
+
+Exit codes:
+  0  the chosen back end would run
+  1  it would not; the problems are named
+
+Examples:
+  agentglot doctor
+  AGENTGLOT_BACKEND=cli:claude agentglot doctor --json | jq .problems";
+
+const SHIMS_MORE: &str = "\
+Nothing is replaced: if something else is called like a link, none is made. A link takes its back end
+and other settings from AGENTGLOT_BACKEND and so on, or from agentglot.toml (docs/run.md).
+
+Examples:
+  agentglot install-shims ~/shims
+  AGENTGLOT_BACKEND=demo PATH=~/shims:$PATH claude -p 'What is here?'";
+
+const LIST_MORE: &str = "\
+A line says id, dialect, whose program began it, how long ago it was written, turns and title.
+
+Examples:
+  agentglot sessions list
+  agentglot sessions list --all-agents
+  agentglot sessions list --all-agents --json | jq -r 'select(.agent == \"codex\").id'";
+
 /// `run`.
 #[derive(Debug, Args)]
 pub struct Run {
@@ -110,7 +148,8 @@ pub struct Run {
 /// `sessions`.
 #[derive(Debug, Subcommand)]
 pub enum Sessions {
-    /// The sessions of this folder, the latest first
+    /// List the sessions of this folder that agentglot or Claude Code keeps, the latest first
+    #[command(after_help = LIST_MORE)]
     List {
         /// Of all folders
         #[arg(long)]
@@ -122,7 +161,11 @@ pub enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// What was said in a session
+    /// Show what was said in a session that agentglot or Claude Code keeps; `agentglot show` shows every agent's
+    #[command(after_help = "\
+Examples:
+  agentglot sessions show 0d5e2a
+  agentglot sessions show 0d5e2a --to cursor > log.jsonl")]
     Show {
         /// Its id, enough of the beginning of its id, or the path of its transcript
         #[arg(value_name = "ID|PATH", add = ArgValueCompleter::new(files_and_sessions))]
@@ -135,6 +178,10 @@ pub enum Sessions {
     #[command(after_long_help = COPY_MORE)]
     Copy(Copy),
     /// Delete a session that agentglot began: its transcript, its subagents' and its checkpoints
+    #[command(after_help = "\
+Examples:
+  agentglot sessions delete 0d5e2a
+  agentglot sessions delete --all")]
     Delete {
         /// Its id, or enough of its beginning
         #[arg(required_unless_present = "all", conflicts_with = "all", add = ArgValueCompleter::new(sessions))]

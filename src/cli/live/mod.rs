@@ -18,7 +18,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::low::{Chosen, Command as Any, Typed};
 use super::views::Colour;
-use super::{log, told};
+use super::{log, shown, told};
 use crate::command;
 use crate::config::Config;
 use crate::io::Console;
@@ -36,7 +36,7 @@ pub(super) fn called() -> Option<u8> {
     Some(match settings::alone(&config) {
         Ok((settings, _, said)) => stand_in(dialect, Colour::Auto, settings, args, &config, said),
         Err(error) => {
-            let _ = error.print();
+            let _ = shown(error).print();
             Status::Usage.code()
         }
     })
@@ -103,7 +103,7 @@ fn run_as() -> u8 {
         },
         Ok(_) => Status::Usage.code(),
         Err(error) => {
-            let _ = error.print();
+            let _ = shown(error).print();
             Status::Usage.code()
         }
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::about;
 use super::place::{New, make};
 use crate::homes;
-use crate::io::{Console, Input, Output, Source};
+use crate::io::{Console, Input, Output, Source, shell_word};
 use crate::status::{Failure, Status};
 use crate::system::FileId;
 use crate::work::{self, Work};
@@ -240,33 +240,11 @@ fn tell(copy: &Copy, home: &Home, new: &New, path: &Path) -> Result<(), Failure>
     } else {
         let cd = vec!["cd".to_owned(), new.cwd.clone()];
         let all = std::iter::once(&cd).chain(&commands);
-        let words = all.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        let words = all.map(|words| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "));
         format!("{}\n", words.collect::<Vec<_>>().join(" && "))
     };
     let goes_on = if copy.json { "" } else { "; it goes on with:" };
     Console::plain().say(&format!("written to {file}{goes_on}"));
     super::super::print(text.as_bytes())?;
     Ok(())
-}
-
-/// A word of a shell's command line.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_shells() {
-        assert_eq!(quoted("/home/me/a-b.c"), "/home/me/a-b.c");
-        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
-        assert_eq!(quoted(""), "''");
-    }
 }
