@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::FREE;
 use crate::support::claude::{BASH, bash, called, closed, hello, serve};
-use crate::support::model::{Answer, Step};
+use crate::support::model::{Answer, Says, Step};
 use crate::support::play::Play;
 use crate::support::stage::{End, request, user};
 
@@ -148,6 +148,16 @@ fn a_reply_that_breaks_off_is_asked_for_again_or_gone_on_with() {
     let play = Play::script(vec![broken(), Answer::text("The whole.")]);
     let end = play.one("claude", &partial, "go");
     assert_eq!(end.result()["result"], "The whole.", "{end:#?}");
+
+    // What is asked for again is to come in one piece: streams may break again and again.
+    let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);
+    let whole = json!({"id": "msg_2", "type": "message", "role": "assistant", "model": "m-1", "content": [{"type": "text", "text": "In one piece."}],
+        "stop_reason": "end_turn", "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 4}});
+    let play = Play::script(vec![half(), Answer::with(200, Says::Body("application/json", whole.to_string()))]);
+    let end = play.one("claude", &partial, "go");
+    assert_eq!(end.result()["result"], "In one piece.", "{end:#?}");
+    let streams: Vec<Value> = play.server.asked().iter().map(|asked| asked.body["stream"].clone()).collect();
+    assert_eq!(streams, [json!(true), json!(false)]);
 
     // Twice is too often.
     let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);
