@@ -151,13 +151,14 @@ fn a_reply_that_breaks_off_is_asked_for_again_or_gone_on_with() {
 
     // What is asked for again is to come in one piece: streams may break again and again.
     let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);
-    let whole = json!({"id": "msg_2", "type": "message", "role": "assistant", "model": "m-1", "content": [{"type": "text", "text": "In one piece."}],
-        "stop_reason": "end_turn", "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 4}});
+    let whole = json!({"id": "c-2", "object": "chat.completion", "created": 1, "model": "m-1", "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "In one piece."}, "finish_reason": "stop"}]});
     let play = Play::script(vec![half(), Answer::with(200, Says::Body("application/json", whole.to_string()))]);
     let end = play.one("claude", &partial, "go");
     assert_eq!(end.result()["result"], "In one piece.", "{end:#?}");
     let streams: Vec<Value> = play.server.asked().iter().map(|asked| asked.body["stream"].clone()).collect();
     assert_eq!(streams, [json!(true), json!(false)]);
+    assert!(play.server.asked()[1].body["stream_options"].is_null());
 
     // Twice is too often.
     let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);
