@@ -1,6 +1,7 @@
 //! A program in which one host has many sessions ([`SessionServer`]): the host's two pipes, a process of our own for each session, the clock and the
 //! signals, all served at the same time.
 
+mod marks;
 mod stored_sessions;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ enum Found {
     Said(String, Result<Option<Said>, String>),
     /// Those that this request asks for.
     List(String, Vec<Listed>),
+    /// What became of a wish of this request's about a session.
+    Kept(String, String, Result<Option<Listed>, String>),
 }
 
 /// The program of a session.
@@ -276,6 +279,10 @@ impl Server<'_> {
                 let listed = keeper.list(cwd.as_deref());
                 Found::List(request, listed)
             }),
+            Action::Mark { request, session, mark } => self.look_up(move |keeper| {
+                let kept = keeper.mark(&session, &mark);
+                Found::Kept(request, session, kept)
+            }),
             Action::Keep { session, id } => {
                 let keeper = self.keeper.clone();
                 tokio::task::spawn_blocking(move || keeper.note(&session, &id));
@@ -350,6 +357,10 @@ impl Server<'_> {
         match found {
             Found::Said(session, said) => self.recall(&session, said, &mut follows),
             Found::List(request, listed) => self.protocol.listed(&request, &listed, &mut follows),
+            Found::Kept(request, session, kept) => {
+                let kept = kept.as_ref().map(Option::as_ref).map_err(String::as_str);
+                self.protocol.kept(&request, &session, kept, &mut follows);
+            }
         }
         self.do_all(follows, stdout);
     }

@@ -32,6 +32,10 @@ pub trait SessionServer: std::fmt::Debug {
     /// These sessions there are: what was asked for by this request.
     fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions);
 
+    /// What this request wants to be kept of a session is kept, and so it is from now on. Or there is no such session; or it cannot be kept, for this
+    /// reason.
+    fn kept(&mut self, _request: &str, _session: &str, _found: Result<Option<&Listed>, &str>, _actions: &mut Actions) {}
+
     /// The program of a session has ended, or is ended now, for this reason.
     fn ended(&mut self, session: &str, why: &str, actions: &mut Actions);
 
@@ -92,6 +96,15 @@ pub enum Action {
         /// The other id.
         id: String,
     },
+    /// Keep something of a session: [`SessionServer::kept`].
+    Mark {
+        /// The request, which the answer names.
+        request: String,
+        /// The session.
+        session: String,
+        /// What.
+        mark: Mark,
+    },
     /// Say which sessions there are: [`SessionServer::listed`].
     List {
         /// The request, which the answer names.
@@ -101,6 +114,19 @@ pub enum Action {
     },
     /// End its program.
     Close(String),
+}
+
+/// What a host wants to be kept of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is called so.
+    Name(String),
+    /// It is put away.
+    Archived,
+    /// It is put away no more.
+    Unarchived,
+    /// There is no such session any more.
+    Deleted,
 }
 
 /// A session that somebody can go on with.
@@ -116,6 +142,8 @@ pub struct Listed {
     pub name: Option<String>,
     /// When it was written last, in milliseconds since 1970.
     pub written: i64,
+    /// It is put away.
+    pub archived: bool,
 }
 
 /// What a server is made of.

@@ -7,17 +7,18 @@ use std::fs;
 use std::io::{Cursor, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::client::Inquiry;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::launch::Launch;
-use agentglot_adapters::raw::server::Listed;
+use agentglot_adapters::raw::server::{Listed, Mark};
 use agentglot_adapters::turns;
 
+use super::marks;
 use crate::agent::persona;
-use crate::agent::store::{Shelf, Summary};
+use crate::agent::store::{Shelf, StoreError, Summary};
 use crate::backend::choice::Choice;
 use crate::backend::requests::{Requests, Start};
 use crate::child::file::read_regular;
@@ -31,6 +32,9 @@ const NOTE: u64 = 1024;
 
 /// A prompt is as much of a title.
 const TITLE: usize = 200;
+
+/// A program that was told to end may take as long.
+const LETTING_GO: Duration = Duration::from_secs(5);
 
 /// Who keeps them.
 #[derive(Clone, Debug)]
@@ -112,12 +116,54 @@ impl Keeper {
             }
         }
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
+        all.iter_mut().for_each(|session| marks::read(session));
         all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
         all
     }
 
     /// What was said in a session; nothing if there is none of this id, in this folder if one is named.
     pub(super) fn read(&self, id: &str, cwd: Option<&str>) -> Result<Option<Said>, String> {
+        let mut said = self.as_kept(id, cwd)?;
+        if let Some(said) = &mut said {
+            let own = std::mem::replace(&mut said.kept.id, id.to_owned());
+            marks::read(&mut said.kept);
+            said.kept.id = own;
+        }
+        Ok(said)
+    }
+
+    /// Keeps something of a session, which is so from now on; nothing if there is none of this id.
+    pub(super) fn mark(&self, id: &str, mark: &Mark) -> Result<Option<Listed>, String> {
+        let found = self.list(None).into_iter().find(|session| session.id == id);
+        let Some(mut found) = found.filter(|found| (*mark == Mark::Unarchived) == found.archived || *mark == Mark::Deleted) else {
+            return Ok(None);
+        };
+        match (self, mark) {
+            (Self::Shelf(shelf, _), Mark::Name(_) | Mark::Deleted) => {
+                let kept = self.on_shelf(None).into_iter().find(|kept| kept.id == id);
+                let Some(kept) = kept else { return Ok(None) };
+                match mark {
+                    Mark::Name(name) if kept.title.as_ref() != Some(name) => shelf.rename(&kept, name),
+                    Mark::Deleted => delete(shelf, &kept),
+                    _ => Ok(()),
+                }
+                .map_err(|error| error.to_string())?;
+                if *mark == Mark::Deleted {
+                    marks::write(id, mark).map_err(|error| error.to_string())?;
+                }
+            }
+            (_, Mark::Deleted) => return Err("the program that keeps this session removes it itself".to_owned()),
+            _ => marks::write(id, mark).map_err(|error| error.to_string())?,
+        }
+        match mark {
+            Mark::Name(name) => found.name = Some(name.clone()),
+            Mark::Archived | Mark::Unarchived => found.archived = *mark == Mark::Archived,
+            Mark::Deleted => {}
+        }
+        Ok(Some(found))
+    }
+
+    fn as_kept(&self, id: &str, cwd: Option<&str>) -> Result<Option<Said>, String> {
         match self {
             Self::Shelf(shelf, _) => {
                 let found = self.on_shelf(cwd.map(real).as_deref()).into_iter().find(|kept| kept.id == id);
@@ -180,6 +226,7 @@ impl Agent {
             title: None,
             name: None,
             written: 0,
+            archived: false,
         };
         let mut lines = Vec::new();
         let notes = in_words_of_inside(&*said, self.dialect.into(), "what the agent says again", &mut lines)?;
@@ -195,10 +242,26 @@ impl Agent {
     }
 }
 
+/// Removes a session, whose program may be about to let go of it.
+fn delete(shelf: &Shelf, session: &Summary) -> Result<(), StoreError> {
+    let until = Instant::now() + LETTING_GO;
+    loop {
+        match shelf.delete(session) {
+            Err(StoreError::Busy(_)) if Instant::now() < until => {}
+            done => return done,
+        }
+    }
+}
+
 /// Where it is remembered under which ids sessions are kept: a file for each, called by ours.
 fn notes() -> Option<PathBuf> {
+    Some(own_folder()?.join("names"))
+}
+
+/// The folder below which we keep what is ours.
+pub(super) fn own_folder() -> Option<PathBuf> {
     let shelf = persona::shelf(&|name| std::env::var_os(name));
-    Some(shelf.own().next()?.join("names"))
+    shelf.own().next().map(Path::to_path_buf)
 }
 
 fn note(session: &str) -> Option<PathBuf> {
@@ -228,7 +291,7 @@ fn noted(session: &str, dialect: Dialect) -> Option<String> {
     is_plain(id).then(|| id.to_owned())
 }
 
-fn is_plain(id: &str) -> bool {
+pub(super) fn is_plain(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     !id.is_empty() && !id.starts_with('-') && id.len() <= 128 && id.bytes().all(plain)
 }
@@ -282,6 +345,7 @@ fn listed(session: Summary) -> Option<Listed> {
         title: session.prompt,
         name: session.title,
         written: i64::try_from(written).unwrap_or(i64::MAX),
+        archived: false,
     })
 }
 
@@ -299,6 +363,7 @@ fn begun(kept: &Kept, format: Format) -> Option<Listed> {
                 title: row.prompt.as_deref().map(shortened),
                 name: None,
                 written,
+                archived: false,
             });
         }
     };
@@ -315,5 +380,6 @@ fn begun(kept: &Kept, format: Format) -> Option<Listed> {
         title: crate::command::sessions::prompt(&first).map(|prompt| shortened(&prompt)),
         name: None,
         written,
+        archived: false,
     })
 }

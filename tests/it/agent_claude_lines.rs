@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::FREE;
 use crate::support::claude::{BASH, bash, called, closed, hello, serve};
-use crate::support::model::{Answer, Step};
+use crate::support::model::{Answer, Says, Step};
 use crate::support::play::Play;
 use crate::support::stage::{End, request, user};
 
@@ -148,6 +148,17 @@ fn a_reply_that_breaks_off_is_asked_for_again_or_gone_on_with() {
     let play = Play::script(vec![broken(), Answer::text("The whole.")]);
     let end = play.one("claude", &partial, "go");
     assert_eq!(end.result()["result"], "The whole.", "{end:#?}");
+
+    // What is asked for again is to come in one piece: streams may break again and again.
+    let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);
+    let whole = json!({"id": "c-2", "object": "chat.completion", "created": 1, "model": "m-1", "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "In one piece."}, "finish_reason": "stop"}]});
+    let play = Play::script(vec![half(), Answer::with(200, Says::Body("application/json", whole.to_string()))]);
+    let end = play.one("claude", &partial, "go");
+    assert_eq!(end.result()["result"], "In one piece.", "{end:#?}");
+    let streams: Vec<Value> = play.server.asked().iter().map(|asked| asked.body["stream"].clone()).collect();
+    assert_eq!(streams, [json!(true), json!(false)]);
+    assert!(play.server.asked()[1].body["stream_options"].is_null());
 
     // Twice is too often.
     let half = || Answer::steps(vec![Step::Text("Half of".into()), Step::Cut]);

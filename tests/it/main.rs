@@ -111,6 +111,7 @@ mod run_acp_load;
 mod run_asks;
 #[cfg(unix)]
 mod run_codex;
+mod run_codex_kept;
 mod run_codex_server;
 mod run_codex_threads;
 mod run_codex_unanswerable;

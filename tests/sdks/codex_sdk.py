@@ -150,9 +150,11 @@ def a_thread_goes_on_in_another_process():
     with Codex(config()) as codex:
         thread = codex.thread_start(cwd=WORKSPACE)
         thread.run("{{say Remember the milk.}}")
+        thread.set_name(" Shopping ")
         name = thread.id
     with Codex(config()) as codex:
-        assert name in [thread.id for thread in codex.thread_list(cwd=WORKSPACE).data], "it is not listed"
+        listed = [thread for thread in codex.thread_list(cwd=WORKSPACE).data if thread.id == name]
+        same([(thread.name, "milk" in thread.preview) for thread in listed], [("Shopping", True)], "what is listed")
         thread = codex.thread_resume(name)
         turns = thread.read(include_turns=True).thread.turns
         same([item.root.type for item in turns[0].items], ["userMessage", "agentMessage"], "what was said before")
@@ -160,6 +162,21 @@ def a_thread_goes_on_in_another_process():
         copy = codex.thread_fork(name)
         assert copy.id != name
         same(copy.run("{{say In the copy.}}").final_response, "In the copy.", "what the copy says")
+
+
+@scenario
+def a_thread_is_put_away_brought_back_and_made_shorter():
+    with Codex(config()) as codex:
+        codex.login_api_key("key-of-the-host")
+        name = codex.thread_start(cwd=WORKSPACE).id
+        codex.thread_resume(name).run("{{say One.}}")
+        codex.thread_archive(name)
+        away = [thread.id for thread in codex.thread_list(cwd=WORKSPACE, archived=True).data]
+        same(away, [name], "what is put away")
+        codex.thread_unarchive(name)
+        thread = codex.thread_resume(name)
+        thread.compact()
+        same(thread.run("{{say Two.}}").final_response, "Two.", "what is said behind that")
 
 
 @scenario

@@ -1,6 +1,7 @@
 //! What the host says.
 
 use crate::blocks::member;
+use crate::codec::Dialect;
 use crate::event::{At, ChatRequest, ControlKind, Field, Input, InputKind, Prompt, Request};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -182,6 +183,12 @@ impl Encoder {
             ControlKind::Mcp => {
                 self.request_head(request, "mcp_message", out);
                 named(input.fields, &["server_name", "message"], out);
+            }
+            // A server that holds sessions asks in the words of the program inside.
+            ControlKind::Other if self.style.source == Dialect::CANONICAL && HOST_REQUESTS.iter().any(|known| request.subtype.is(known)) => {
+                self.request_head(request, request.subtype.as_escaped(), out);
+                let is_own = |field: &&Field<'_>| matches!(field.at, At::Part(REQUEST) | At::Line);
+                input.fields.iter().filter(is_own).for_each(|field| member(out, field));
             }
             ControlKind::CanUseTool | ControlKind::Hook | ControlKind::Confirm | ControlKind::Other => return,
         }

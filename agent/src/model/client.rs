@@ -122,6 +122,10 @@ impl Client {
             Api::Openai => openai::members(ask, manner),
             Api::Anthropic => anthropic::members(ask, manner, self.catalog.model(ask.model), told),
         };
+        if ask.whole {
+            members.insert("stream".into(), false.into());
+            members.remove("stream_options");
+        }
         if let Some(refusals) = self.learnt.borrow().get(ask.model) {
             for refusal in refusals {
                 openai::adapt(&mut members, refusal);

@@ -82,6 +82,8 @@ pub struct Ask<'a> {
     pub must_call: Option<&'a str>,
     /// So often it is asked again when it is overloaded; absent as often as at other failures.
     pub most_overloaded: Option<u32>,
+    /// The reply is to come in one piece: one that came in pieces broke off.
+    pub whole: bool,
 }
 
 /// Why there is no reply.

@@ -1,12 +1,15 @@
 //! All sessions that there are, of every dialect and working folder.
 
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::chain::{Chain, History, Unfit, Upto};
 use super::dir::Dir;
 use super::list::{self, Summary};
 use super::scan::Tail;
+use super::transcript::title_line;
 use super::{StoreError, lock, place};
 use agentglot_adapters::raw::codec::Dialect;
 
@@ -99,6 +102,23 @@ impl Shelf {
         Ok((chain.history(), chain.lines().into_iter().map(<[u8]>::to_vec).collect()))
     }
 
+    /// Calls a session of the list so, in a line behind what is there: whoever goes on with it meanwhile writes behind that.
+    ///
+    /// # Errors
+    /// When it is none of ours, or cannot be written.
+    pub fn rename(&self, session: &Summary, title: &str) -> Result<(), StoreError> {
+        if !session.ours {
+            return Err(StoreError::NotOurs(session.id.clone()));
+        }
+        let io = |error| StoreError::Io(session.id.clone(), error);
+        let (home, name) = home(session).map_err(io)?;
+        let mut file = home.append(&name, false).map_err(io)?;
+        // A line that was cut off stays one of its own.
+        let line = format!("\n{}\n", title_line(&session.id, title));
+        let whole = ends_whole(&file).map_err(io)?;
+        file.write_all(line[usize::from(whole)..].as_bytes()).map_err(io)
+    }
+
     /// Removes a session of the list: the transcript, those of its subagents, its checkpoints.
     ///
     /// # Errors
@@ -116,6 +136,15 @@ impl Shelf {
         there(home.remove_all(&session.id)).map_err(io)?;
         home.remove(&name).and_then(|()| home.sync()).map_err(io)
     }
+}
+
+fn ends_whole(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else {
+        return Ok(true);
+    };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte == *b"\n")
 }
 
 /// The folder of a session, and its transcript's name in it.

@@ -65,6 +65,15 @@ pub(super) struct Place {
     pub(super) elsewhere: bool,
 }
 
+/// The line that says what a session is called.
+pub(super) fn title_line(session: &str, title: &str) -> String {
+    let mut note = Object::new();
+    note.text("type", "custom-title")
+        .text("customTitle", title.trim())
+        .text("sessionId", session);
+    note.end()
+}
+
 impl Transcript {
     /// One that is not kept, or goes where it is told.
     pub(super) fn new(id: String, place: Option<Place>, writer: Rc<Writer>, secrets: Rc<Secrets>) -> Self {
@@ -297,11 +306,7 @@ impl Transcript {
 
     /// The session is called this from now on; it can be resumed by it.
     pub fn rename(&mut self, title: &str) {
-        let mut note = Object::new();
-        note.text("type", "custom-title")
-            .text("customTitle", title.trim())
-            .text("sessionId", &self.id);
-        self.put(note.end());
+        self.put(title_line(&self.id, title));
     }
 
     /// The session is tagged with this; nothing takes the tag away.

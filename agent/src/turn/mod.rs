@@ -117,7 +117,9 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             turn_to_chosen_model(context, conversation);
         }
         rounds += 1;
-        let reply = match round(context, conversation).await {
+        // Streams of a server or of one between may break again and again.
+        let whole = tries.lost > 0;
+        let reply = match round(context, conversation, whole).await {
             Ok(reply) => reply,
             Err(Broken::Cancelled) => return Finished::of(End::Interrupted(false), rounds),
             Err(Broken::Failed(error)) if error.kind == ModelErrorKind::TooLong && main && tries.shortened() => {
@@ -332,7 +334,7 @@ enum Broken {
 }
 
 /// Asks the model once.
-async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result<Reply, Broken> {
+async fn round(context: &Rc<Context>, conversation: &mut Conversation, whole: bool) -> Result<Reply, Broken> {
     let cancel = context.turns.cancel_of(conversation);
     if conversation.messages.iter().map(|message| message.size()).sum::<usize>() > MOST {
         let why = format!("the conversation has more than {} MiB", MOST >> 20);
@@ -371,6 +373,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         effort: wishes.effort.as_deref(),
         must_call: None,
         most_overloaded: fallback::next(context, &conversation.model).map(|_| fallback::PATIENCE),
+        whole,
     };
     let made = conversation.messages.iter().flat_map(|message| message.calls());
     context.model.calls.borrow_mut().know(made.map(|call| call.id.as_str()));
@@ -453,13 +456,13 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         .id()
         .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
     let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
-    let whole = keeps_whole && matches!(said, Some(Err(_)));
-    let mut message = if whole { gather.whole_message() } else { gather.message() };
+    let whole_blocks = keeps_whole && matches!(said, Some(Err(_)));
+    let mut message = if whole_blocks { gather.whole_message() } else { gather.message() };
     // A call that the host was told of is not gone on with.
-    let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message)) && (!whole || gather.calls().is_empty());
+    let off = matches!(&said, Some(Err(error)) if breaks_off(context, error, &message)) && (!whole_blocks || gather.calls().is_empty());
     let lost = matches!(&said, Some(Err(error)) if is_lost(context, error, &gather)) && !off;
     if (said.is_none() || off || lost || broken) && gather.id().is_some() {
-        let given_up = whole && (off || lost);
+        let given_up = whole_blocks && (off || lost);
         // It did not come to a reason to stop.
         let stop = Stop {
             kind: StopKind::Other,

@@ -43,6 +43,7 @@ impl Conversation {
                 title: text(session, "title"),
                 name: None,
                 written: written.unwrap_or_default(),
+                archived: false,
             })
         };
         let before = self.sessions.len();

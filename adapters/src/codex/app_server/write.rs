@@ -375,8 +375,17 @@ impl Encoder {
         out.lit("}\n");
     }
 
-    /// An attempt that is made again.
-    fn notice(&self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+    /// The conversation was made shorter, or an attempt is made again.
+    fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        if notice.topic == Topic::Compaction && self.turn.open {
+            let item = self.next_item(out);
+            let id = self.said_id(item);
+            for whole in [false, true] {
+                self.item(whole, "contextCompaction", &id, out);
+                self.close_item(event, whole, out);
+            }
+            return;
+        }
         let Some(message) = notice.message.filter(|_| notice.topic == Topic::Retry && self.turn.open) else {
             return;
         };

@@ -4,6 +4,9 @@
 //! `Error: ` and the plain text (recorded: `cli_toolerr`, `cli_badtool`). Of arguments it is the list of what is wrong as zod gives it
 //! (`cli_badinput`).
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::persona::shared::args::{Step, What, Wrong};
@@ -25,16 +28,35 @@ pub(in crate::persona) fn failed(text: &str) -> Given {
 /// A file operation that failed, in Node's words where the real program hands those on.
 pub(in crate::persona) fn fault(fault: &Fault, wall: &Wall) -> Given {
     failed(&match fault {
-        Fault::Missing(_) => missing(wall),
+        Fault::Missing(path) => missing(path, wall),
         Fault::Folder(path) => format!("EISDIR: illegal operation on a directory, read '{}'", path.display()),
         Fault::Denied(path) => format!("EACCES: permission denied, open '{}'", path.display()),
         other => other.to_string(),
     })
 }
 
-/// There is no such file.
-pub(in crate::persona) fn missing(wall: &Wall) -> String {
-    format!("File does not exist. Note: your current working directory is {}.", wall.root().display())
+/// There is no such file; one beside it that differs behind the last dot may be meant.
+pub(in crate::persona) fn missing(path: &Path, wall: &Wall) -> String {
+    let said = format!("File does not exist. Note: your current working directory is {}.", wall.root().display());
+    match alike(path, wall) {
+        Some(name) => format!("{said} Did you mean {name}?"),
+        None => said,
+    }
+}
+
+/// So many names of a folder are looked at.
+const MOST_NAMES: usize = 10_000;
+
+fn alike(path: &Path, wall: &Wall) -> Option<String> {
+    let (folder, stem) = (path.parent()?, path.file_stem()?);
+    let folder = wall.locate(folder).ok()?;
+    let names = std::fs::read_dir(folder.path())
+        .ok()?
+        .take(MOST_NAMES)
+        .flatten()
+        .map(|entry| entry.file_name());
+    let is_alike = |name: &OsString| Path::new(name).file_stem() == Some(stem);
+    names.filter(is_alike).min().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// A member of arguments that were checked.

@@ -32,6 +32,8 @@ pub(super) enum Cut {
     Behind(String),
     /// With the one before this.
     Before(String),
+    /// With the one before the last so many.
+    Last(usize),
 }
 
 /// A turn that has ended. Values are as they are spelled.
@@ -136,11 +138,12 @@ impl History {
     pub(super) fn cut(&mut self, cut: &Cut) -> Option<Option<String>> {
         self.speaker.finish(&mut self.lines);
         self.read();
-        let (turn, keeps) = match cut {
-            Cut::Behind(turn) => (turn, 1),
-            Cut::Before(turn) => (turn, 0),
+        let place = |turn: &String| self.ends.iter().position(|(known, _)| known == turn);
+        let at = match cut {
+            Cut::Behind(turn) => place(turn)? + 1,
+            Cut::Before(turn) => place(turn)?,
+            Cut::Last(turns) => self.ends.len().saturating_sub(*turns),
         };
-        let at = self.ends.iter().position(|(known, _)| known == turn)? + keeps;
         self.ends.truncate(at);
         let kept = |told: &Turn| self.ends.iter().any(|(known, _)| *known == told.id);
         self.turns.retain(kept);

@@ -3,13 +3,16 @@
 mod answer;
 mod facts;
 mod history;
+mod marks;
+mod pages;
 mod policy;
 mod prompt;
 mod requests;
+mod settled;
 mod thread;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use answer::UNSAID;
 use facts::Facts;
@@ -32,8 +35,10 @@ pub(in crate::codex) struct Threads {
     /// The notifications that it does not want, by their methods.
     unwanted: BTreeSet<String>,
     threads: BTreeMap<String, Thread>,
-    /// What is read of threads before somebody is answered, by the ids of the threads that are read.
-    reading: BTreeMap<String, Reading>,
+    /// What is read of threads before somebody is answered, by the ids of the threads that are read: one after the other.
+    reading: BTreeMap<String, VecDeque<Reading>>,
+    /// What hosts want to be kept of threads, by their requests.
+    marking: BTreeMap<String, marks::Wish>,
     /// What lists are asked for.
     listing: BTreeMap<String, Page>,
     /// What the host was asked, by our numbers.
@@ -57,6 +62,8 @@ struct Page {
     folders: Vec<String>,
     /// The oldest comes first.
     ascending: bool,
+    /// Those that were put away.
+    archived: bool,
 }
 
 /// A thread of which is read what was said before.
@@ -77,6 +84,10 @@ struct Reading {
 enum Then {
     /// It is told what it is.
     Tell,
+    /// Some of its turns or items are.
+    Page(pages::Page),
+    /// It goes back to where it is cut, and is told with its turns if that is wanted.
+    Revert(bool),
     /// It goes on, or a copy of it does: the id of the thread that begins, and how.
     Begin(Box<(String, Launch, policy::Policy)>),
 }
@@ -89,6 +100,7 @@ impl Threads {
             unwanted: BTreeSet::new(),
             threads: BTreeMap::new(),
             reading: BTreeMap::new(),
+            marking: BTreeMap::new(),
             listing: BTreeMap::new(),
             asked: BTreeMap::new(),
             numbers: 0,
@@ -112,6 +124,89 @@ impl Threads {
         }
     }
 
+    /// What was said in a thread before has been read, or there is none: what it was read for is done.
+    fn was_read(&mut self, session: &str, mut reading: Reading, found: Option<&Listed>, actions: &mut Actions) -> Result<(), Wrong> {
+        let Some(found) = found else {
+            // One that runs here need not be kept.
+            return match (reading.then, self.threads.get(session)) {
+                (Then::Tell, Some(thread)) => {
+                    words::answer(&reading.request, &thread.opening_answer(""), actions);
+                    Ok(())
+                }
+                (Then::Page(page), Some(_)) => {
+                    words::answer(&reading.request, &page.of("[]"), actions);
+                    Ok(())
+                }
+                (Then::Tell | Then::Page(_), None) => Err(Wrong::request(format!("thread not loaded: {session}"))),
+                (Then::Begin(_) | Then::Revert(_), _) => Err(no_rollout(session)),
+            };
+        };
+        let asked = reading.cut.take();
+        // It has gone back, and nothing was said since.
+        let back = self.threads.get(session).and_then(Thread::went_back);
+        let end = match (asked.as_ref().or(back), reading.history.as_mut()) {
+            (Some(cut), Some(history)) => {
+                let end = history.cut(cut);
+                if let (Some(Cut::Behind(turn) | Cut::Before(turn)), None) = (&asked, &end) {
+                    return Err(Wrong::request(format!("turn not found: {turn}")));
+                }
+                end
+            }
+            _ => None,
+        };
+        let mut facts = self.facts(Some(found));
+        let turns = reading.history.map(History::turns).unwrap_or_default();
+        if reading.tells {
+            facts.turns.clone_from(&turns);
+        }
+        match reading.then {
+            Then::Tell => {
+                let answer = match self.threads.get(session) {
+                    Some(thread) => thread.opening_answer(&facts.turns),
+                    None => {
+                        let thread = facts.object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}");
+                        format!("{{\"thread\":{thread}}}")
+                    }
+                };
+                words::answer(&reading.request, &answer, actions);
+            }
+            Then::Page(page) => words::answer(&reading.request, &page.of(&turns), actions),
+            Then::Revert(told) => {
+                let (Some(end), Some(cut)) = (end, asked) else {
+                    return Err(no_rollout(session));
+                };
+                let thread = self.threads.get_mut(session).ok_or_else(|| Wrong::no_thread(session))?;
+                thread.go_back(reading.request, end, cut, told.then_some(turns), actions)?;
+            }
+            Then::Begin(how) => {
+                let (id, mut launch, policy) = *how;
+                if id == session && found.archived {
+                    return Err(Wrong::request(format!(
+                        "session {session} is archived. Run `codex unarchive {session}` to unarchive it first."
+                    )));
+                }
+                if id != session {
+                    facts.of = Some(session.to_owned());
+                    facts.name = None;
+                }
+                launch.cwd.get_or_insert_with(|| found.cwd.clone());
+                launch.resume = Resume::Session(found.id.clone());
+                match end {
+                    Some(None) => (launch.resume, launch.fork) = (Resume::New, false),
+                    Some(end) => launch.resume_at = end,
+                    None => {}
+                }
+                let mut thread = Thread::new(&id, &reading.request, launch, policy, facts);
+                if id == session {
+                    thread.kept_as.clone_from(&found.id);
+                }
+                thread.begin(actions);
+                self.threads.insert(id, thread);
+            }
+        }
+        Ok(())
+    }
+
     /// What is told of a thread that is kept, or of a new one.
     fn facts(&self, kept: Option<&Listed>) -> Facts {
         let written = kept.map_or_else(|| (self.setup.now)(), |kept| kept.written) / 1000;
@@ -130,6 +225,11 @@ impl Threads {
         self.ended(name, why, actions);
         actions.todo.push(Action::Close(name.to_owned()));
     }
+}
+
+/// Nobody keeps such a thread.
+fn no_rollout(id: &str) -> Wrong {
+    Wrong::request(format!("no rollout found for thread id {id}"))
 }
 
 impl SessionServer for Threads {
@@ -181,66 +281,31 @@ impl SessionServer for Threads {
     }
 
     fn recall(&mut self, session: &str, event: &Event<'_>, _: &mut Actions) {
-        if let Some(history) = self.reading.get_mut(session).and_then(|reading| reading.history.as_mut()) {
+        let reading = self.reading.get_mut(session).and_then(VecDeque::front_mut);
+        if let Some(history) = reading.and_then(|reading| reading.history.as_mut()) {
             history.event(event);
         }
     }
 
     fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions) {
-        let Some(mut reading) = self.reading.remove(session) else { return };
-        let Some(found) = found else {
-            // One that runs here need not be kept.
-            if let (Then::Tell, Some(thread)) = (&reading.then, self.threads.get(session)) {
-                return words::answer(&reading.request, &thread.opening_answer(""), actions);
-            }
-            let wrong = Wrong::request(format!("no rollout found for thread id {session}"));
-            return words::refuse(&reading.request, &wrong, actions);
-        };
-        let history = reading.history.as_mut();
-        let end = match reading.cut.as_ref().zip(history) {
-            None => None,
-            Some((cut, history)) => {
-                let Some(end) = history.cut(cut) else {
-                    let (Cut::Behind(turn) | Cut::Before(turn)) = cut;
-                    return words::refuse(&reading.request, &Wrong::request(format!("turn not found: {turn}")), actions);
-                };
-                Some(end)
-            }
-        };
-        let mut facts = self.facts(Some(found));
-        let tells = reading.tells;
-        facts.turns = reading.history.filter(|_| tells).map(History::turns).unwrap_or_default();
-        match reading.then {
-            Then::Tell => {
-                let answer = match self.threads.get(session) {
-                    Some(thread) => thread.opening_answer(&facts.turns),
-                    None => {
-                        let thread = facts.object(session, &found.cwd, None, "{\"type\":\"notLoaded\"}");
-                        format!("{{\"thread\":{thread}}}")
-                    }
-                };
-                words::answer(&reading.request, &answer, actions);
-            }
-            Then::Begin(how) => {
-                let (id, mut launch, policy) = *how;
-                if id != session {
-                    facts.of = Some(session.to_owned());
-                    facts.name = None;
-                }
-                launch.cwd.get_or_insert_with(|| found.cwd.clone());
-                launch.resume = Resume::Session(found.id.clone());
-                match end {
-                    Some(None) => (launch.resume, launch.fork) = (Resume::New, false),
-                    Some(end) => launch.resume_at = end,
-                    None => {}
-                }
-                let mut thread = Thread::new(&id, &reading.request, launch, policy, facts);
-                if id == session {
-                    thread.kept_as.clone_from(&found.id);
-                }
-                thread.begin(actions);
-                self.threads.insert(id, thread);
-            }
+        let Some(waiting) = self.reading.get_mut(session) else { return };
+        let reading = waiting.pop_front();
+        if waiting.is_empty() {
+            self.reading.remove(session);
+        } else {
+            let session = session.to_owned();
+            actions.todo.push(Action::Recall { session, cwd: None });
+        }
+        let Some(reading) = reading else { return };
+        let request = reading.request.clone();
+        if let Err(wrong) = self.was_read(session, reading, found, actions) {
+            words::refuse(&request, &wrong, actions);
+        }
+    }
+
+    fn kept(&mut self, request: &str, session: &str, found: Result<Option<&Listed>, &str>, actions: &mut Actions) {
+        if let Err(wrong) = self.marked(request, session, found, actions) {
+            words::refuse(request, &wrong, actions);
         }
     }
 
@@ -248,7 +313,8 @@ impl SessionServer for Threads {
         let Some(page) = self.listing.remove(request) else { return };
         let wanted = |listed: &&Listed| {
             let mut titles = listed.name.iter().chain(&listed.title);
-            (page.search.is_empty() || titles.any(|title| title.contains(&page.search)))
+            listed.archived == page.archived
+                && (page.search.is_empty() || titles.any(|title| title.contains(&page.search)))
                 && (page.folders.is_empty() || page.folders.contains(&listed.cwd))
         };
         let mut all: Vec<&Listed> = sessions.iter().filter(wanted).collect();
@@ -297,7 +363,7 @@ impl SessionServer for Threads {
     }
 
     fn is_busy(&self) -> bool {
-        !self.reading.is_empty() || self.threads.values().any(Thread::is_busy)
+        !self.reading.is_empty() || !self.marking.is_empty() || self.threads.values().any(Thread::is_busy)
     }
 
     fn stop(&mut self, why: &str, actions: &mut Actions) {

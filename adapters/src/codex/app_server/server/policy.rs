@@ -109,6 +109,20 @@ impl Policy {
         }
     }
 
+    /// When to ask, as it was said.
+    pub(super) fn approval_word(&self) -> &str {
+        &self.approval
+    }
+
+    /// What the sandbox allows, as a thread's parameters call it.
+    pub(super) const fn sandbox_word(&self) -> &'static str {
+        match self.sandbox {
+            Sandbox::ReadOnly => "read-only",
+            Sandbox::Workspace => "workspace-write",
+            Sandbox::Full => "danger-full-access",
+        }
+    }
+
     /// As the members of an answer.
     pub(super) fn members(&self) -> String {
         let sandbox = match self.sandbox {

@@ -1,15 +1,17 @@
 //! What a host asks for.
 
+use std::collections::VecDeque;
+
 use super::history::{Cut, History};
 use super::policy::Policy;
 use super::prompt;
 use super::thread::Thread;
 use super::words::{self, Wrong, need, text};
-use super::{Page, Reading, Then, Threads};
+use super::{Page, Reading, Then, Threads, pages, settled};
 use crate::conduct::quoted;
 use crate::json::{Raw, Shape};
 use crate::launch::{Launch, Resume, Text};
-use crate::server::{Action, Actions};
+use crate::server::{Action, Actions, Mark};
 
 /// The requests that are served.
 const METHODS: &[&str] = &[
@@ -20,7 +22,16 @@ const METHODS: &[&str] = &[
     "thread/read",
     "thread/list",
     "thread/loaded/list",
+    "thread/turns/list",
+    "thread/items/list",
     "thread/unsubscribe",
+    "thread/name/set",
+    "thread/archive",
+    "thread/unarchive",
+    "thread/delete",
+    "thread/compact/start",
+    "thread/revert",
+    "thread/rollback",
     "turn/start",
     "turn/steer",
     "turn/interrupt",
@@ -73,10 +84,8 @@ impl Threads {
                 };
                 let begin = Then::Begin(Box::new((name, launch, policy)));
                 self.read(id, of, wants_turns(params), begin, actions)?;
-                if let Some(reading) = cut.and_then(|cut| Some((cut, self.reading.get_mut(&of_read)?))) {
-                    let (cut, reading) = reading;
-                    reading.history.get_or_insert_with(|| History::new(self.setup.launch.format.dialect));
-                    reading.cut = Some(cut);
+                if let Some(cut) = cut {
+                    self.cut(&of_read, cut);
                 }
             }
             "thread/read" => {
@@ -102,6 +111,36 @@ impl Threads {
                     self.close(&name, "the host has left the thread", actions);
                 }
             }
+            "thread/name/set" => {
+                let name = need(params, "name")?;
+                let name = name.trim();
+                if name.is_empty() {
+                    return Err(Wrong::request("thread name must not be empty"));
+                }
+                self.mark(id, params, Mark::Name(name.to_owned()), actions)?;
+            }
+            "thread/archive" => self.mark(id, params, Mark::Archived, actions)?,
+            "thread/unarchive" => self.mark(id, params, Mark::Unarchived, actions)?,
+            "thread/delete" => self.mark(id, params, Mark::Deleted, actions)?,
+            "thread/turns/list" | "thread/items/list" => {
+                let page = pages::Page::wanted(method, params)?;
+                self.read(id, thread_id(params)?, true, Then::Page(page), actions)?;
+            }
+            "thread/compact/start" => {
+                let (turn, now) = ((self.setup.new_id)(), (self.setup.now)());
+                self.thread(params)?.compact(id, turn, now, actions)?;
+            }
+            "thread/revert" => {
+                let cut = Cut::Before(need(params, "beforeTurnId")?);
+                self.revert(id, params, cut, false, actions)?;
+            }
+            // What older programs call it.
+            "thread/rollback" => {
+                let turns = params.get("numTurns").ok_or_else(|| Wrong::params("missing field `numTurns`"))?;
+                let turns = turns.u64().and_then(|turns| usize::try_from(turns).ok()).filter(|turns| *turns > 0);
+                let turns = turns.ok_or_else(|| Wrong::request("numTurns must be >= 1"))?;
+                self.revert(id, params, Cut::Last(turns), true, actions)?;
+            }
             "turn/start" => {
                 let parts = prompt::parts(params.get("input").ok_or_else(|| Wrong::params("missing field `input`"))?)?;
                 let (turn, now) = ((self.setup.new_id)(), (self.setup.now)());
@@ -124,9 +163,24 @@ impl Threads {
             }
             "model/list" => words::answer(id, &self.models(), actions),
             // Keys are the environment's.
-            "account/read" => words::answer(id, "{\"account\":null,\"requiresOpenaiAuth\":false}", actions),
+            "account/read" => words::answer(id, "{\"account\":null,\"userId\":null,\"requiresOpenaiAuth\":false}", actions),
+            _ if settled::is_known(method) => {
+                let model = self.threads.values().find(|thread| thread.is_open()).map(Thread::model);
+                let model = model.or(self.setup.launch.model.as_deref());
+                let answer = settled::answer(method, params, &self.setup.launch, model)?;
+                words::answer(id, &answer, actions);
+                let now = (self.setup.now)();
+                settled::told(method)
+                    .iter()
+                    .for_each(|(method, params)| words::notify(method, params, now, actions));
+                if method == "account/login/start" {
+                    actions
+                        .notes
+                        .push("the host signs in with a key of its own, which is not used: whoever answers has its own".to_owned());
+                }
+            }
             _ => {
-                let known: Vec<String> = METHODS.iter().map(|method| format!("`{method}`")).collect();
+                let known: Vec<String> = METHODS.iter().chain(settled::METHODS).map(|method| format!("`{method}`")).collect();
                 let why = format!("unknown variant `{method}`, expected one of {}", known.join(", "));
                 return Err(Wrong::params(&why));
             }
@@ -205,9 +259,6 @@ impl Threads {
 
     /// Reads what was said in a thread before.
     fn read(&mut self, request: &str, thread: String, turns: bool, then: Then, actions: &mut Actions) -> Result<(), Wrong> {
-        if self.reading.contains_key(&thread) {
-            return Err(Wrong::request(format!("thread {thread} is being read")));
-        }
         let reading = Reading {
             request: request.to_owned(),
             history: turns.then(|| History::new(self.setup.launch.format.dialect)),
@@ -215,8 +266,33 @@ impl Threads {
             cut: None,
             then,
         };
-        self.reading.insert(thread.clone(), reading);
-        actions.todo.push(Action::Recall { session: thread, cwd: None });
+        let waiting = self.reading.entry(thread.clone()).or_default();
+        waiting.push_back(reading);
+        // The others are read when it is their turn.
+        if waiting.len() == 1 {
+            actions.todo.push(Action::Recall { session: thread, cwd: None });
+        }
+        Ok(())
+    }
+
+    /// What is read of a thread last ends here.
+    fn cut(&mut self, thread: &str, cut: Cut) {
+        let dialect = self.setup.launch.format.dialect;
+        if let Some(reading) = self.reading.get_mut(thread).and_then(VecDeque::back_mut) {
+            reading.history.get_or_insert_with(|| History::new(dialect));
+            reading.cut = Some(cut);
+        }
+    }
+
+    /// A thread goes back to before one of its turns.
+    fn revert(&mut self, id: &str, params: Raw<'_>, cut: Cut, tells: bool, actions: &mut Actions) -> Result<(), Wrong> {
+        let thread = self.thread(params)?;
+        if thread.turn().is_some() {
+            return Err(Wrong::request("a turn is in progress: interrupt it first"));
+        }
+        let name = thread.id.clone();
+        self.read(id, name.clone(), true, Then::Revert(tells), actions)?;
+        self.cut(&name, cut);
         Ok(())
     }
 
@@ -225,18 +301,7 @@ impl Threads {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| Wrong::request(format!("invalid cursor: {cursor}")))?,
         };
-        let most = match params.get("limit").filter(|limit| !limit.is_null()) {
-            None => PAGE,
-            Some(limit) => {
-                let limit = limit.u64().and_then(|limit| usize::try_from(limit).ok());
-                limit.ok_or_else(|| Wrong::params("limit: a number is expected"))?
-            }
-        };
-        if params.get("archived").and_then(Raw::bool) == Some(true) {
-            // There are none.
-            words::answer(id, "{\"data\":[],\"nextCursor\":null,\"backwardsCursor\":null}", actions);
-            return Ok(());
-        }
+        let most = most(params, PAGE)?;
         let folder = |value: Raw<'_>| {
             let folder = value.string().map(|folder| folder.unescape().into_owned());
             folder.ok_or_else(|| Wrong::params("cwd: a string or a list of them is expected"))
@@ -247,11 +312,12 @@ impl Threads {
             Some(one) => vec![folder(one)?],
         };
         let page = Page {
-            most: most.max(1),
+            most,
             behind,
             search: text(params, "searchTerm")?.unwrap_or_default(),
             folders,
             ascending: params.get("sortDirection").and_then(Raw::string).is_some_and(|word| word.is("asc")),
+            archived: params.get("archived").and_then(Raw::bool) == Some(true),
         };
         self.listing.insert(id.to_owned(), page);
         actions.todo.push(Action::List {
@@ -294,8 +360,17 @@ impl Threads {
     }
 }
 
+/// How many entries of a list are wanted.
+pub(super) fn most(params: Raw<'_>, otherwise: usize) -> Result<usize, Wrong> {
+    let Some(limit) = params.get("limit").filter(|limit| !limit.is_null()) else {
+        return Ok(otherwise);
+    };
+    let limit = limit.u64().and_then(|limit| usize::try_from(limit).ok());
+    Ok(limit.ok_or_else(|| Wrong::params("limit: a number is expected"))?.max(1))
+}
+
 /// The id of a thread that is kept: it becomes the name of a file and a word of a command line.
-fn thread_id(params: Raw<'_>) -> Result<String, Wrong> {
+pub(super) fn thread_id(params: Raw<'_>) -> Result<String, Wrong> {
     let name = need(params, "threadId")?;
     let is_id =
         !name.is_empty() && name.len() <= 128 && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -1,5 +1,8 @@
 //! One thread: what is said to the program inside and to the host, and what each waits for.
 
+mod deeds;
+mod told;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::MODE;
@@ -46,14 +49,19 @@ pub(super) struct Thread {
     later: Option<Settings>,
     /// What the program inside was asked, by our ids.
     asked: BTreeMap<String, Asked>,
-    /// How many turns have begun.
+    /// How many turns have begun since it was opened, or has gone back.
     turns: u64,
+    /// It makes conversations shorter when it is told to.
+    compacts: bool,
+    /// Where it has gone back to, and what waits for that.
+    back: Option<deeds::Back>,
 }
 
 /// A turn that has not begun.
 #[derive(Debug)]
 struct Turn {
     id: String,
+    /// What the host says; nothing: the conversation is made shorter.
     parts: Vec<Part>,
     settings: Settings,
 }
@@ -76,6 +84,8 @@ struct Running {
     more: VecDeque<Vec<Part>>,
     /// How often it has heard more.
     joined: u64,
+    /// It makes the conversation shorter, and hears nothing else.
+    shortens: bool,
 }
 
 /// What the program inside was asked.
@@ -85,6 +95,8 @@ enum Asked {
     Stop,
     Mode(PermissionMode),
     Model(String),
+    /// A name, for this request of the host's: it is kept when the answer comes.
+    Name(String, String),
 }
 
 impl Thread {
@@ -107,6 +119,8 @@ impl Thread {
             later: None,
             asked: BTreeMap::new(),
             turns: 0,
+            compacts: false,
+            back: None,
             launch,
         }
     }
@@ -118,6 +132,7 @@ impl Thread {
     pub(super) fn waits(&self) -> Option<Wait> {
         match (&self.opening, &self.running) {
             (Some(_), _) => Some(Wait::Begin),
+            _ if self.goes_back() => Some(Wait::Begin),
             (None, Some(running)) if running.cancelled => Some(Wait::Stop),
             _ => None,
         }
@@ -125,7 +140,7 @@ impl Thread {
 
     /// Whether a request of the host's has no answer yet, or a turn no end.
     pub(super) fn is_busy(&self) -> bool {
-        self.opening.is_some() || self.running.is_some()
+        self.opening.is_some() || self.running.is_some() || self.goes_back()
     }
 
     /// Starts its program and greets it.
@@ -226,14 +241,25 @@ impl Thread {
             self.launch.fork = false;
             self.launch.resume = Resume::Session(self.kept_as.clone());
         }
+        if self.turns > 0 {
+            // What was said since is part of it.
+            self.launch.resume_at = None;
+        }
+        self.begin_anew(actions);
+    }
+
+    /// Another process goes on with it.
+    fn begin_anew(&mut self, actions: &mut Actions) {
         actions.todo.push(Action::Close(self.id.clone()));
+        self.name_all(actions);
         self.asked.clear();
         self.begin(actions);
     }
 
     /// A turn begins. What is said while one runs is said to that one; what it changes counts from the next one on.
     pub(super) fn start(&mut self, request: &str, id: String, parts: Vec<Part>, settings: Settings, now: i64, actions: &mut Actions) {
-        if let Some(running) = self.running.as_mut().filter(|running| !running.cancelled) {
+        let hears = |running: &&mut Running| !running.cancelled && !running.shortens;
+        if let Some(running) = self.running.as_mut().filter(hears) {
             words::answer(request, &format!("{{\"turn\":{}}}", turn_object(&running.id)), actions);
             running.more.push_back(parts);
             self.later = Some(settings);
@@ -245,7 +271,7 @@ impl Thread {
     }
 
     fn next(&mut self, now: i64, actions: &mut Actions) {
-        if self.running.is_some() {
+        if self.running.is_some() || self.goes_back() {
             return;
         }
         let Some(Turn { id, parts, settings }) = self.waiting.pop_front() else {
@@ -256,6 +282,10 @@ impl Thread {
         self.turns += 1;
         self.running = Some(Running::new(id.clone()));
         self.facts.updated = now / 1000;
+        if parts.is_empty() {
+            self.running.iter_mut().for_each(|running| running.shortens = true);
+            return self.shorten(&id, now, actions);
+        }
         if let (true, Some(Part::Text(text))) = (self.facts.preview.is_empty(), parts.first()) {
             self.facts.preview = Str::trusted(text).unescape().into_owned();
         }
@@ -279,6 +309,9 @@ impl Thread {
     /// The host says more to the turn that runs. The program inside hears it when it has answered what it was asked before.
     pub(super) fn steer(&mut self, expected: &str, parts: Vec<Part>) -> Result<String, Wrong> {
         let running = self.named(expected, "steer")?;
+        if running.shortens {
+            return Err(Wrong::request("cannot steer a compact turn"));
+        }
         running.more.push_back(parts);
         Ok(running.id.clone())
     }
@@ -370,12 +403,6 @@ impl Thread {
         self.running = None;
     }
 
-    /// The thread's status as the host is told it.
-    pub(super) fn status(&self, status: &str, now: i64, actions: &mut Actions) {
-        let params = format!("{{\"threadId\":\"{}\",\"status\":{status}}}", self.id);
-        words::notify("thread/status/changed", &params, now, actions);
-    }
-
     /// The program inside answers a request of ours. An error is why it does not begin.
     pub(super) fn answered(&mut self, response: &Response<'_>, now: i64, actions: &mut Actions) -> Result<(), String> {
         let asked = response.id.and_then(|id| self.asked.remove(&*id.unescape()));
@@ -393,6 +420,10 @@ impl Thread {
                 self.launch.model = Some(model.clone());
                 self.model = model;
             }
+            (Some(Asked::Name(request, name)), why) => {
+                self.keep_name(request, name, actions);
+                actions.notes.extend(why.map(|why| format!("thread {}: {why}", self.id)));
+            }
             (Some(Asked::Mode(_) | Asked::Model(_)), Some(why)) => actions.notes.push(format!("thread {}: {why}", self.id)),
             (Some(Asked::Stop) | None, _) => {}
         }
@@ -407,43 +438,19 @@ impl Thread {
             let first = first.and_then(|model| model.get("value")?.string());
             self.model = first.map(|model| model.unescape().into_owned()).unwrap_or_default();
         }
-        let Some(request) = self.opening.take() else { return };
+        self.compacts = deeds::has_command(greeting, deeds::COMPACT);
+        let Some(request) = self.opening.take() else {
+            self.is_back(now, actions);
+            return self.next(now, actions);
+        };
         words::answer(&request, &self.opening_answer(&self.facts.turns), actions);
         let params = format!("{{\"thread\":{}}}", self.object_with(""));
         words::notify("thread/started", &params, now, actions);
         self.next(now, actions);
     }
 
-    /// What a request that opens a thread is answered.
-    pub(super) fn opening_answer(&self, turns: &str) -> String {
-        format!(
-            "{{\"thread\":{},\"model\":{},\"modelProvider\":\"agentglot\",\"serviceTier\":null,\"cwd\":{},\"instructionSources\":[],{},\"reasoningEffort\":null}}",
-            self.object_with(turns),
-            quoted(&self.model),
-            quoted(self.cwd()),
-            self.policy.members(),
-        )
-    }
-
     pub(super) fn cwd(&self) -> &str {
         self.launch.cwd.as_deref().unwrap_or("/")
-    }
-
-    fn status_now(&self) -> &'static str {
-        if self.running.is_some() {
-            "{\"type\":\"active\",\"activeFlags\":[]}"
-        } else {
-            "{\"type\":\"idle\"}"
-        }
-    }
-
-    /// The thread as an object, with these turns, a list.
-    pub(super) fn object_with(&self, turns: &str) -> String {
-        let facts = Facts {
-            turns: turns.to_owned(),
-            ..self.facts.clone()
-        };
-        facts.object(&self.id, self.cwd(), Some(&self.model), self.status_now())
     }
 
     /// The turn that runs.
@@ -464,16 +471,6 @@ impl Thread {
         self.inside.dialect()
     }
 
-    /// The models that there are, as the program inside says them.
-    pub(super) fn models(&self) -> Raw<'_> {
-        Raw::trusted(&self.models)
-    }
-
-    pub(super) fn has_listed_model(&self) -> bool {
-        let mut names = self.models().elements().filter_map(|model| model.get("value")?.string());
-        names.any(|name| name.is(&self.model))
-    }
-
     pub(super) fn model(&self) -> &str {
         &self.model
     }
@@ -483,6 +480,7 @@ impl Thread {
         if let Some(request) = self.opening.take() {
             return words::refuse(&request, &Wrong::internal(why), actions);
         }
+        self.leave_deeds(why, actions);
         let error = quoted(why);
         let outcome = Outcome {
             error: Raw::trusted(&error).string(),
@@ -506,6 +504,7 @@ impl Running {
             cancelled: false,
             more: VecDeque::new(),
             joined: 0,
+            shortens: false,
         }
     }
 }

@@ -74,7 +74,7 @@ fn wrong(why: &Unchanged, change: &Change, wall: &Wall) -> Given {
         Unchanged::Unread => say::refused(UNREAD),
         Unchanged::Modified => say::refused(MODIFIED),
         Unchanged::Exists => say::refused(EXISTS),
-        Unchanged::Fault(Fault::Missing(_)) => say::refused(&say::missing(wall)),
+        Unchanged::Fault(Fault::Missing(path)) => say::refused(&say::missing(path, wall)),
         Unchanged::Nowhere(fault) | Unchanged::Fault(fault) | Unchanged::Unfit(EditFault::File(fault)) => say::fault(fault, wall),
         Unchanged::Unfit(EditFault::NotText) => say::refused("The file is not a text file and cannot be edited."),
         Unchanged::Unfit(EditFault::Change { why, .. }) => say::refused(&match why {

@@ -59,6 +59,17 @@ async fn a_new_file_is_told_as_recorded_and_a_missing_one_too() {
     let words = format!("File does not exist. Note: your current working directory is {}.", room.root().display());
     assert_eq!((text(&missing), missing.status), (words.clone(), ResultStatus::Error));
     assert_eq!(detail(&missing), &json!(format!("Error: {words}")));
+    // Another file of that name may be meant.
+    for tool in ["Read", "Edit"] {
+        let near = json!({"file_path": room.path("asked.md"), "old_string": "a", "new_string": "b"});
+        let near = if tool == "Read" {
+            json!({"file_path": room.path("asked.md")})
+        } else {
+            near
+        };
+        let near = room.call(tool, near).await;
+        assert!(text(&near).contains(&format!("{words} Did you mean asked.txt?")), "{tool}: {near:?}");
+    }
 }
 
 #[tokio::test]
