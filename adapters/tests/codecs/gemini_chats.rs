@@ -317,3 +317,30 @@ fn an_image_is_part_of_the_result_that_it_stands_behind() {
         assert!(shown[1].contains("words") && !shown[1].contains("QUJD"), "{shown:?}");
     }
 }
+
+/// Where a model goes round in circles, or says nothing, the program itself speaks to it; that is no other turn.
+#[test]
+fn what_the_program_tells_the_model_begins_no_turn() {
+    for words in [
+        "Potential loop detected. Details: x",
+        "You previously returned an empty response with no text or thoughts.",
+    ] {
+        let line = |id: &str, kind: &str, content: &str| {
+            format!(r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}","content":[{{"text":"{content}"}}]}}"#)
+        };
+        let header = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z","kind":"main"}"#.to_owned();
+        let system = line("b", "user", &format!("System: {words}"));
+        let chat = [
+            header,
+            line("a", "user", "look"),
+            line("x", "gemini", "So"),
+            system,
+            line("y", "gemini", "Done."),
+        ]
+        .join("\n");
+        let turns = read(chat.as_bytes(), format("gemini:chat"));
+        assert_eq!(turns.len(), 1, "{chat}");
+        assert_eq!(prompts(&turns[0]), ["look"]);
+        assert!(!turns[0].outcome.as_ref().expect("a store's turn has an end").is_error);
+    }
+}

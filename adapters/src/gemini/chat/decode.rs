@@ -3,7 +3,7 @@ use super::message::{EARLIER, Message, TYPES, again, block, is_one_text};
 use super::parts::{Part, call_of, media_behind, parts, ran, result_of, texts, thoughts, usage, with_media};
 use super::seen::{Said, Seen, Thoughts, text_hash};
 use super::waiting::{CALL, Waiting};
-use super::{CONTEXT, HEADER, REWIND, SET};
+use super::{CONTEXT, HEADER, REWIND, SET, TELLS};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{
@@ -272,8 +272,13 @@ impl Decoder {
         // What the program tells the model in place of what the user has asked is shown as what the user has asked.
         let shown = message.members.get("displayContent").map(|shown| text_hash(texts(parts(shown, cx))));
         let main = self.kept.is_main();
-        let own = main && shown.is_some_and(|shown| shown == self.asked) && self.kept.turn.is_open();
-        self.asked = shown.unwrap_or(said.text);
+        let is_told = texts(content)
+            .next()
+            .is_some_and(|text| TELLS.iter().any(|words| text.starts_with(words)));
+        let own = main && (is_told || shown.is_some_and(|shown| shown == self.asked)) && self.kept.turn.is_open();
+        if !is_told {
+            self.asked = shown.unwrap_or(said.text);
+        }
         self.round = None;
         if main && !own {
             self.kept.end_turn(cx, sink);

@@ -74,3 +74,9 @@ const AGAIN: &str = "again";
 const INNER: At<'static> = At::Part("/$set/messages");
 /// What a message begins with that tells the model where it is.
 const CONTEXT: &str = "<session_context>";
+/// What the program itself tells the model within a turn begins with one of these.
+const TELLS: [&str; 3] = [
+    "System: Potential loop detected.",
+    "System: You previously returned an empty response",
+    "System: You successfully executed a tool but returned an empty response",
+];
