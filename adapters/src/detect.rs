@@ -76,7 +76,7 @@ pub struct Unclear {
     /// The log is of another kind that is known (compressed, UTF-16, a format of another program), and which.
     pub kind: Option<&'static str>,
     /// Its lines are a dialect's but for what another program has put around them.
-    pub wrapped: Option<Wrapped>,
+    pub wrapped: Option<Box<Wrapped>>,
 }
 
 impl fmt::Display for Unclear {
@@ -361,7 +361,7 @@ impl Detector {
             candidates,
             lines: self.seen,
             kind,
-            wrapped: if kind.is_none() { wrapped::look(prefix) } else { None },
+            wrapped: if kind.is_none() { wrapped::look(prefix).map(Box::new) } else { None },
         })
     }
 }

@@ -47,9 +47,8 @@ impl fmt::Display for Wrapped {
                 let shown: String = before.chars().take(60).collect();
                 let more = if shown.len() < before.len() { "…" } else { "" };
                 write!(f, " behind {shown:?}{more}, which another program has put in front")?;
-                let has_words = before
-                    .split('\u{1b}')
-                    .any(|part| part.trim_start_matches(|c| "[;0123456789m".contains(c)) != "");
+                let is_word = |part: &str| !part.trim_start_matches(|c| "[;0123456789m".contains(c)).is_empty();
+                let has_words = before.split('\u{1b}').any(is_word);
                 match (before.contains('\u{1b}'), has_words) {
                     _ if before.contains('{') => Ok(()),
                     (true, true) => write!(f, "; sed '{COLOURS}; {REST}' takes it away"),
