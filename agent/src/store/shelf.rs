@@ -116,7 +116,7 @@ impl Shelf {
         // A line that was cut off stays one of its own.
         let line = format!("\n{}\n", title_line(&session.id, title));
         let whole = ends_whole(&file).map_err(io)?;
-        file.write_all(line[usize::from(whole)..].as_bytes()).map_err(io)
+        file.write_all(&line.as_bytes()[usize::from(whole)..]).map_err(io)
     }
 
     /// Removes a session of the list: the transcript, those of its subagents, its checkpoints.
