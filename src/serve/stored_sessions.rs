@@ -116,7 +116,7 @@ impl Keeper {
             }
         }
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
-        all.iter_mut().for_each(|session| marks::read(session));
+        all.iter_mut().for_each(marks::read);
         all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
         all
     }
