@@ -509,3 +509,52 @@ fn subagents_of_one_reply_have_threads_of_their_own() {
     threads.dedup();
     assert_eq!(threads.len(), 2, "{}", done.text());
 }
+
+/// Codex's own searches are the model's, and their finds are in no file; of others' what was found is part of the conversation.
+#[test]
+fn what_a_search_has_found_stays_in_a_rollout() {
+    let log = [
+        r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":["WebSearch"],"model":"m","uuid":"u0"}"#,
+        r#"{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"a","name":"WebSearch","input":{"query":"owls"}}]},"session_id":"s","uuid":"u1"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no connection","is_error":true}]},"session_id":"s","uuid":"u2"}"#,
+        "",
+    ]
+    .join("\n");
+    let rollout = convert(&Options::new(format("claude"), format("codex:rollout")), log.as_bytes()).out;
+    let turns = read(&rollout, format("codex:rollout"));
+    let calls = turns[0].calls();
+    assert_eq!((calls.len(), calls[0].name.as_str()), (1, "web_search"));
+    let result = calls[0].result.as_ref().expect("it failed");
+    assert_eq!(
+        (result.content.text().as_ref(), format!("{:?}", result.status).as_str()),
+        ("no connection", "Error")
+    );
+}
+
+/// Claude Code says in a message of its own why a turn failed.
+#[test]
+fn why_a_turn_failed_stands_in_a_transcript() {
+    let log = [
+        r#"{"type":"init","timestamp":"2026-01-01T00:00:00.000Z","session_id":"s","model":"m"}"#,
+        r#"{"type":"message","timestamp":"2026-01-01T00:00:00.000Z","role":"user","content":"go"}"#,
+        r#"{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","role":"assistant","content":"So","delta":true}"#,
+        r#"{"type":"result","timestamp":"2026-01-01T00:00:02.000Z","status":"error","error":{"type":"Error","message":"the stream broke off"},"stats":{}}"#,
+        "",
+    ]
+    .join("\n");
+    let done = convert(&Options::new(format("gemini"), format("claude:transcript")), log.as_bytes());
+    assert_eq!(done.text().matches("\"isApiErrorMessage\":true").count(), 1, "{}", done.text());
+    let turns = read(&done.out, format("claude:transcript"));
+    assert_eq!(turns.len(), 1);
+    let outcome = turns[0].outcome.as_ref().expect("a store's turn has an end");
+    assert!(outcome.is_error, "{outcome:?}");
+    assert_eq!(outcome.error.as_deref(), Some("the stream broke off"));
+    let again = convert(&Options::new(format("claude:transcript"), format("claude")), &done.out);
+    let transcript = convert(&Options::new(format("claude"), format("claude:transcript")), &again.out);
+    assert_eq!(
+        transcript.text().matches("\"isApiErrorMessage\":true").count(),
+        1,
+        "once however often it goes over: {}",
+        transcript.text()
+    );
+}

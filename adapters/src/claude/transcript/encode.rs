@@ -1,15 +1,15 @@
 use bumpalo::Bump;
 
 use super::{ASIDE, ATTACHMENT, KEPT};
-use crate::blocks::{MESSAGE, UsagePlace, Writer, member};
+use crate::blocks::{MESSAGE, UsagePlace, Writer, api_error, member};
 use crate::claude::VERSION;
 use crate::claude::behind::{Behind, Rest};
 use crate::claude::encode::{write_request, write_time};
 use crate::claude::encode_stream::word;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
-    Stop, ToolResult, Usage,
+    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply,
+    ResultStatus, RoundEnd, Stop, ToolResult, Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Fact, Writing, kept, known_time, version};
@@ -31,6 +31,8 @@ pub struct Encoder {
     tokens: Option<Usage<'static>>,
     /// Lines whose tokens are said behind them.
     behind: Behind,
+    /// The last reply is the program's, and says what went wrong.
+    failed: bool,
 }
 
 /// The members of a line of the conversation that stand behind its message.
@@ -51,6 +53,7 @@ impl Encoder {
             calls: Vec::new(),
             tokens: None,
             behind: Behind::new(&style, style.is_own(Dialect::Claude)),
+            failed: false,
         }
     }
 
@@ -128,6 +131,7 @@ impl Encoder {
     }
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        self.failed = reply.error.is_some();
         let mut any = false;
         for block in reply.blocks {
             match block {
@@ -371,8 +375,30 @@ impl Encoder {
                 parts.for_each(|part| out.lost(part, None, "a reply of which nothing is written has no line"));
                 (self.round, self.tokens) = (None, None);
             }
-            Kind::Outcome(outcome) => outcome.unsaid(out),
+            Kind::Outcome(outcome) => self.outcome(&event.origin, outcome, out),
             _ => {}
         }
+    }
+
+    /// A file does not say how turns end. Why one failed the program says in a message of its own.
+    fn outcome(&mut self, origin: &Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        let says = outcome.error.or(outcome.text).filter(|says| !says.is_empty());
+        let fails = matches!(outcome.kind, OutcomeKind::Failed(_)) && !outcome.synthetic;
+        let Some(text) = says.filter(|_| fails && !std::mem::take(&mut self.failed)) else {
+            return outcome.unsaid(out);
+        };
+        self.tell_behind(out);
+        (self.round, self.tokens) = (None, None);
+        let block = Block::Text { text, fields: &[] };
+        let reply = Reply {
+            blocks: &[block],
+            error: Some(Str::trusted(api_error::word(text.as_escaped()))),
+            ..Reply::default()
+        };
+        out.invented("/error", "the target's word for what went wrong");
+        let event = Event::new(*origin, Kind::Reply(&reply));
+        self.block(&event, &reply, None, &block, out);
+        self.round = None;
+        outcome.kind.told_as(OutcomeKind::Failed(Place::Model), out);
     }
 }

@@ -241,7 +241,8 @@ impl Encoder {
         }
         let id = || call.id.as_escaped().to_owned();
         match made {
-            Some(Asked::Search { query, action }) => {
+            // The program has the model's own tool, of which a file never says what it found. What others have found is known.
+            Some(Asked::Search { query, action }) if action.is_some() || self.style.source == Dialect::Codex => {
                 self.turn.searches.insert(id());
                 self.item(time, "web_search_call", out);
                 out.lit(",\"id\":");
@@ -251,6 +252,7 @@ impl Encoder {
                 out.lit("}}\n");
                 return;
             }
+            Some(Asked::Search { .. }) => self.function(time, call.name, None, call.input, out),
             Some(Asked::Patch(patch)) => {
                 self.turn.patches.insert(id());
                 self.item(time, "custom_tool_call", out);
