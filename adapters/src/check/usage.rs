@@ -33,7 +33,18 @@ fn at(value: Raw<'_>, path: &str, line: &mut Line<'_>, report: &mut Report) {
 /// Whether a member of that name counts tokens, whatever the dialect.
 fn is_count(name: &str) -> bool {
     // The others are the model's own names, and those of lists of tokens.
-    let own = ["input", "output", "prompt", "candidates", "cached", "cache_read", "cache_write", "total"];
+    let own = [
+        "input",
+        "output",
+        "reasoning",
+        "thoughts",
+        "prompt",
+        "candidates",
+        "cached",
+        "cache_read",
+        "cache_write",
+        "total",
+    ];
     name.ends_with("okens") || name.ends_with("okenCount") || own.contains(&name)
 }
 
