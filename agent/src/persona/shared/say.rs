@@ -4,13 +4,13 @@
 //! `Error: ` and the plain text (recorded: `cli_toolerr`, `cli_badtool`). Of arguments it is the list of what is wrong as zod gives it
 //! (`cli_badinput`).
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::persona::shared::args::{Step, What, Wrong};
-use crate::tools::{Given, Spec};
+use crate::tools::{Given, Spec, list};
 use crate::workspace::{Fault, Wall};
 use agentglot_adapters::raw::event::DetailShape;
 
@@ -49,14 +49,20 @@ const MOST_NAMES: usize = 10_000;
 
 fn alike(path: &Path, wall: &Wall) -> Option<String> {
     let (folder, stem) = (path.parent()?, path.file_stem()?);
-    let folder = wall.locate(folder).ok()?;
-    let names = std::fs::read_dir(folder.path())
-        .ok()?
-        .take(MOST_NAMES)
-        .flatten()
-        .map(|entry| entry.file_name());
-    let is_alike = |name: &OsString| Path::new(name).file_stem() == Some(stem);
-    names.filter(is_alike).min().map(|name| name.to_string_lossy().into_owned())
+    let wanted = list::Asked {
+        hidden: true,
+        ignored: true,
+        depth: 1,
+        most: MOST_NAMES,
+        ..list::Asked::default()
+    };
+    let found = list::list(&wall.locate(folder).ok()?, &wanted, &CancellationToken::new()).ok()?;
+    let names = found
+        .entries
+        .iter()
+        .map(|entry| &entry.path)
+        .filter(|name| name.file_stem() == Some(stem));
+    Some(names.min()?.display().to_string())
 }
 
 /// A member of arguments that were checked.
