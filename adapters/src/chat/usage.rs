@@ -11,7 +11,8 @@ pub(crate) const COUNTS: [&str; 5] = [
 ];
 
 /// Reads OpenAI's `usage`: `prompt_tokens` (cache reads and writes are counted in), `completion_tokens`, `total_tokens`,
-/// `prompt_tokens_details.cached_tokens`, `completion_tokens_details.reasoning_tokens` (counted in the completion). `None` for anything but an object. A number that is none counts as absent.
+/// `prompt_tokens_details.cached_tokens`, `completion_tokens_details.reasoning_tokens` (counted in the completion). `None` for anything but
+/// an object. A number that is none counts as absent.
 pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
     if raw.shape() != Some(Shape::Object) {
         return None;

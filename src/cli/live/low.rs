@@ -98,7 +98,7 @@ as far as they can do no harm.
 Examples:
   agentglot trust .
   agentglot trust list
-  agentglot trust remove ~/work/project";
+  agentglot trust remove ~/project";
 
 const DOCTOR_MORE: &str = "\
 Nothing is changed, and no key is shown. Without --probe nothing goes over the network.

@@ -383,11 +383,11 @@ impl Encoder {
     /// A file does not say how turns end. Why one failed the program says in a message of its own.
     fn outcome(&mut self, origin: &Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         let says = outcome.error.or(outcome.text).filter(|says| !says.is_empty());
+        let was_said = std::mem::take(&mut self.failed);
         let fails = matches!(outcome.kind, OutcomeKind::Failed(_)) && !outcome.synthetic;
-        let Some(text) = says.filter(|_| fails && !std::mem::take(&mut self.failed)) else {
+        let Some(text) = says.filter(|_| fails && !was_said) else {
             return outcome.unsaid(out);
         };
-        self.tell_behind(out);
         (self.round, self.tokens) = (None, None);
         let block = Block::Text { text, fields: &[] };
         let reply = Reply {

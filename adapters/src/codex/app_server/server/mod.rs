@@ -2,13 +2,13 @@
 
 mod answer;
 mod facts;
+mod fixed;
 mod history;
 mod marks;
 mod pages;
 mod policy;
 mod prompt;
 mod requests;
-mod settled;
 mod thread;
 mod words;
 

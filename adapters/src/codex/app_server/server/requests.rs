@@ -7,7 +7,7 @@ use super::policy::Policy;
 use super::prompt;
 use super::thread::Thread;
 use super::words::{self, Wrong, need, text};
-use super::{Page, Reading, Then, Threads, pages, settled};
+use super::{Page, Reading, Then, Threads, fixed, pages};
 use crate::conduct::quoted;
 use crate::json::{Raw, Shape};
 use crate::launch::{Launch, Resume, Text};
@@ -36,7 +36,6 @@ const METHODS: &[&str] = &[
     "turn/steer",
     "turn/interrupt",
     "model/list",
-    "account/read",
 ];
 
 /// Threads of a list where nobody says how many.
@@ -162,15 +161,13 @@ impl Threads {
                 self.withdraw(|question| question.session == name, actions);
             }
             "model/list" => words::answer(id, &self.models(), actions),
-            // Keys are the environment's.
-            "account/read" => words::answer(id, "{\"account\":null,\"userId\":null,\"requiresOpenaiAuth\":false}", actions),
-            _ if settled::is_known(method) => {
+            _ if fixed::methods().any(|known| known == method) => {
                 let model = self.threads.values().find(|thread| thread.is_open()).map(Thread::model);
                 let model = model.or(self.setup.launch.model.as_deref());
-                let answer = settled::answer(method, params, &self.setup.launch, model)?;
+                let answer = fixed::answer(method, params, &self.setup.launch, model)?;
                 words::answer(id, &answer, actions);
                 let now = (self.setup.now)();
-                settled::told(method)
+                fixed::told(method)
                     .iter()
                     .for_each(|(method, params)| words::notify(method, params, now, actions));
                 if method == "account/login/start" {
@@ -180,7 +177,12 @@ impl Threads {
                 }
             }
             _ => {
-                let known: Vec<String> = METHODS.iter().chain(settled::METHODS).map(|method| format!("`{method}`")).collect();
+                let known: Vec<String> = METHODS
+                    .iter()
+                    .copied()
+                    .chain(fixed::methods())
+                    .map(|method| format!("`{method}`"))
+                    .collect();
                 let why = format!("unknown variant `{method}`, expected one of {}", known.join(", "));
                 return Err(Wrong::params(&why));
             }

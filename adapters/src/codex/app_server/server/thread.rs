@@ -1,6 +1,6 @@
 //! One thread: what is said to the program inside and to the host, and what each waits for.
 
-mod deeds;
+mod changes;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -54,7 +54,7 @@ pub(super) struct Thread {
     /// It makes conversations shorter when it is told to.
     compacts: bool,
     /// Where it has gone back to, and what waits for that.
-    back: Option<deeds::Back>,
+    back: Option<changes::Back>,
 }
 
 /// A turn that has not begun.
@@ -438,7 +438,7 @@ impl Thread {
             let first = first.and_then(|model| model.get("value")?.string());
             self.model = first.map(|model| model.unescape().into_owned()).unwrap_or_default();
         }
-        self.compacts = deeds::has_command(greeting, deeds::COMPACT);
+        self.compacts = changes::has_command(greeting, changes::COMPACT);
         let Some(request) = self.opening.take() else {
             self.is_back(now, actions);
             return self.next(now, actions);
@@ -480,7 +480,7 @@ impl Thread {
         if let Some(request) = self.opening.take() {
             return words::refuse(&request, &Wrong::internal(why), actions);
         }
-        self.leave_deeds(why, actions);
+        self.leave_changes(why, actions);
         let error = quoted(why);
         let outcome = Outcome {
             error: Raw::trusted(&error).string(),

@@ -1,4 +1,4 @@
-//! Requests whose answers need nobody: what there is none of here, and what was settled when the program began.
+//! Requests whose answers need nobody: what there is none of here, and what was fixed when the program began.
 
 use super::policy::Policy;
 use super::words::{Wrong, need, quoted_or_null};
@@ -6,74 +6,75 @@ use crate::conduct::quoted;
 use crate::json::Raw;
 use crate::launch::Launch;
 
-/// The requests.
-pub(super) const METHODS: &[&str] = &[
+/// Requests that are always answered alike.
+const FIXED: [(&str, &str); 19] = [
+    ("configRequirements/read", "{\"requirements\":null}"),
+    ("config/mcpServer/reload", "{}"),
+    (
+        "modelProvider/list",
+        concat!(
+            "{\"data\":[{\"id\":\"agentglot\",\"name\":\"agentglot\",\"canEdit\":false,\"baseUrl\":null,\"settings\":{\"type\":\"openai\"}}],",
+            "\"defaultProviderId\":\"agentglot\",\"canChangeDefault\":false}"
+        ),
+    ),
+    ("modelProvider/capabilities/read", "{\"imageGeneration\":false,\"webSearch\":false}"),
+    ("permissionProfile/list", NONE_LISTED),
+    ("experimentalFeature/list", NONE_LISTED),
+    ("collaborationMode/list", "{\"data\":[]}"),
+    (
+        "plugin/list",
+        "{\"marketplaces\":[],\"marketplaceLoadErrors\":[],\"featuredPluginIds\":[]}",
+    ),
+    ("plugin/installed", "{\"marketplaces\":[],\"marketplaceLoadErrors\":[]}"),
+    ("app/list", NONE_LISTED),
+    ("app/installed", "{\"apps\":[]}"),
+    ("mcpServerStatus/list", NONE_LISTED),
+    ("thread/goal/get", "{\"goal\":null}"),
+    ("thread/goal/clear", "{\"cleared\":false}"),
+    ("account/logout", "{}"),
+    // Keys are the environment's.
+    ("account/read", "{\"account\":null,\"userId\":null,\"requiresOpenaiAuth\":false}"),
+    ("getAuthStatus", "{\"authMethod\":null,\"authToken\":null,\"requiresOpenaiAuth\":false}"),
+    ("externalAgentConfig/detect", "{\"items\":[],\"connectors\":[]}"),
+    ("windowsSandbox/readiness", "{\"status\":\"notConfigured\"}"),
+];
+
+const NONE_LISTED: &str = "{\"data\":[],\"nextCursor\":null}";
+
+/// Those whose answer or refusal depends on what they ask.
+const OTHERS: [&str; 9] = [
     "config/read",
-    "configRequirements/read",
-    "config/mcpServer/reload",
-    "modelProvider/list",
-    "modelProvider/capabilities/read",
-    "permissionProfile/list",
-    "experimentalFeature/list",
-    "collaborationMode/list",
     "skills/list",
     "hooks/list",
-    "plugin/list",
-    "plugin/installed",
-    "app/list",
-    "app/installed",
-    "mcpServerStatus/list",
-    "thread/goal/get",
-    "thread/goal/clear",
-    "account/logout",
     "account/login/start",
     "account/login/cancel",
     "account/rateLimits/read",
     "account/usage/read",
-    "getAuthStatus",
     "getConversationSummary",
     "gitDiffToRemote",
-    "externalAgentConfig/detect",
-    "windowsSandbox/readiness",
 ];
 
-pub(super) fn is_known(method: &str) -> bool {
-    METHODS.contains(&method)
+/// The requests.
+pub(super) fn methods() -> impl Iterator<Item = &'static str> {
+    FIXED.iter().map(|(method, _)| *method).chain(OTHERS)
 }
 
 /// The answer to one of them. `model`: the one that answers.
 pub(super) fn answer(method: &str, params: Raw<'_>, launch: &Launch, model: Option<&str>) -> Result<String, Wrong> {
-    let fixed = match method {
+    if let Some((_, fixed)) = FIXED.iter().find(|(known, _)| *known == method) {
+        return Ok((*fixed).to_owned());
+    }
+    match method {
         "config/read" => {
             let layers = params.get("includeLayers").and_then(Raw::bool) == Some(true);
-            return Ok(config(launch, model, layers));
+            Ok(config(launch, model, layers))
         }
-        "skills/list" => return Ok(folders(params, launch, "\"skills\":[],\"errors\":[]")),
-        "hooks/list" => return Ok(folders(params, launch, "\"hooks\":[],\"warnings\":[],\"errors\":[]")),
+        "skills/list" => Ok(folders(params, launch, "\"skills\":[],\"errors\":[]")),
+        "hooks/list" => Ok(folders(params, launch, "\"hooks\":[],\"warnings\":[],\"errors\":[]")),
         // It is not used: whoever answers has its keys from the environment.
-        "account/login/start" if need(params, "type")? == "apiKey" => "{\"type\":\"apiKey\"}",
-        "configRequirements/read" => "{\"requirements\":null}",
-        "config/mcpServer/reload" | "account/logout" => "{}",
-        "modelProvider/list" => {
-            concat!(
-                "{\"data\":[{\"id\":\"agentglot\",\"name\":\"agentglot\",\"canEdit\":false,\"baseUrl\":null,\"settings\":{\"type\":\"openai\"}}],",
-                "\"defaultProviderId\":\"agentglot\",\"canChangeDefault\":false}"
-            )
-        }
-        "modelProvider/capabilities/read" => "{\"imageGeneration\":false,\"webSearch\":false}",
-        "permissionProfile/list" | "experimentalFeature/list" | "app/list" | "mcpServerStatus/list" => "{\"data\":[],\"nextCursor\":null}",
-        "collaborationMode/list" => "{\"data\":[]}",
-        "plugin/list" => "{\"marketplaces\":[],\"marketplaceLoadErrors\":[],\"featuredPluginIds\":[]}",
-        "plugin/installed" => "{\"marketplaces\":[],\"marketplaceLoadErrors\":[]}",
-        "app/installed" => "{\"apps\":[]}",
-        "thread/goal/get" => "{\"goal\":null}",
-        "thread/goal/clear" => "{\"cleared\":false}",
-        "getAuthStatus" => "{\"authMethod\":null,\"authToken\":null,\"requiresOpenaiAuth\":false}",
-        "externalAgentConfig/detect" => "{\"items\":[],\"connectors\":[]}",
-        "windowsSandbox/readiness" => "{\"status\":\"notConfigured\"}",
-        _ => return Err(refusal(method, params)?),
-    };
-    Ok(fixed.to_owned())
+        "account/login/start" if need(params, "type")? == "apiKey" => Ok("{\"type\":\"apiKey\"}".to_owned()),
+        _ => Err(refusal(method, params)?),
+    }
 }
 
 /// What is told behind the answer.
@@ -100,7 +101,7 @@ fn refusal(method: &str, params: Raw<'_>) -> Result<Wrong, Wrong> {
     }))
 }
 
-/// What was settled by the command line; nothing else is read.
+/// What the command line says; nothing else is read.
 fn config(launch: &Launch, model: Option<&str>, layers: bool) -> String {
     let policy = Policy::of(launch);
     let nulls = [

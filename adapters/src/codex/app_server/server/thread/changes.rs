@@ -128,7 +128,7 @@ impl Thread {
     }
 
     /// It is over: what waits is answered.
-    pub(super) fn leave_deeds(&mut self, why: &str, actions: &mut Actions) {
+    pub(super) fn leave_changes(&mut self, why: &str, actions: &mut Actions) {
         self.name_all(actions);
         if let Some((request, _)) = self.back.take().and_then(|back| back.request) {
             words::refuse(&request, &Wrong::internal(why), actions);
