@@ -21,13 +21,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     options.ledger = ledger.is_some().then(|| "-".to_owned());
-    let mut input = Vec::new();
-    std::io::stdin().read_to_end(&mut input)?;
     let mut converter = Converter::new(options);
-    let mut out = Vec::new();
-    converter.feed(&input, &mut out);
+    let (mut stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let (mut buffer, mut out, mut written) = (vec![0; 1 << 20], Vec::new(), Ok(()));
+    loop {
+        let read = stdin.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        converter.feed_drained(&buffer[..read], &mut out, &mut |made| {
+            let put = stdout.write_all(made);
+            written = std::mem::replace(&mut written, Ok(())).and(put);
+            made.clear();
+        });
+        stdout.write_all(&out)?;
+        out.clear();
+    }
+    written?;
     converter.finish(&mut out);
-    std::io::stdout().write_all(&out)?;
+    stdout.write_all(&out)?;
     for damage in converter.take_damage() {
         eprintln!("line {} byte {}: {}", damage.line, damage.byte, damage.reason);
     }

@@ -131,6 +131,7 @@ impl Trace {
         self.part.set(part);
         if part.is_some_and(|part| part.first == 0) {
             self.told_of_parts.set(0);
+            self.held.borrow_mut().begin_parts();
         }
     }
 

@@ -12,11 +12,18 @@ use crate::tools::reshaped::Made;
 use crate::trace::Kept;
 
 /// The tool calls of a turn, so that a result can be told with its call.
+///
+/// There may be very many, so what is kept of each is little, and their texts stand in one.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// In the order in which they were made: first those of this turn, then places that are kept for their memory.
+    /// In the order in which they were made.
     all: Vec<Stored>,
-    used: usize,
+    /// Of each call its id, its name and its arguments, one behind the other.
+    text: String,
+    /// How much of `text` nobody needs any more.
+    unused: usize,
+    /// By the places of their calls: arguments that are long, which are let go as soon as their results are there.
+    long: BTreeMap<usize, Long>,
     /// Of the calls that are not among the latest: the last of those whose ids have this hash; the others follow by [`Stored::before`].
     /// A tree, because the hash is the same in every run: no choice of ids makes a search long.
     last: BTreeMap<u64, Place>,
@@ -25,14 +32,14 @@ pub(super) struct Calls {
 }
 
 /// A call that waits for its result.
-#[derive(Debug, Default)]
-pub(super) struct Stored {
-    /// Its id, its name and its arguments, one behind the other: there may be very many calls.
-    text: String,
-    /// The arguments where they are most of a long line.
-    part: Option<Box<LinePart>>,
-    /// Where the id and the name end.
-    ends: [usize; 2],
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    /// Where in [`Calls::text`] it begins.
+    begin: usize,
+    /// How long its id, its name and its arguments are there.
+    id: u32,
+    name: u32,
+    input: u32,
     kind: ToolKind,
     /// The arguments were checked in full.
     sound: bool,
@@ -41,11 +48,12 @@ pub(super) struct Stored {
     before: Option<Place>,
 }
 
-/// A part of a line that is kept whole.
+/// Arguments that are long.
 #[derive(Debug)]
-pub(super) struct LinePart {
-    line: Rc<Vec<u8>>,
-    part: Range<usize>,
+pub(super) enum Long {
+    /// A part of a line that is kept whole.
+    Part { line: Rc<Vec<u8>>, part: Range<usize> },
+    Copy(Box<str>),
 }
 
 /// The place of a call among [`Calls::all`], counted from 1. There are never so many that it would not hold.
@@ -66,71 +74,133 @@ impl Calls {
 
     /// Remembers a call that was not spoken of before, in the words of it; returns its place. Ids may come twice.
     pub(super) fn add_new(&mut self, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
-        let is_same = |stored: &Stored| !stored.resolved && stored.input() == call.input.as_str();
-        let at = self.find(call.id).filter(|at| is_same(&self.all[*at]));
+        let is_same = |at: &usize| !self.all[*at].resolved && self.input(*at) == call.input.as_str();
+        let at = self.find(call.id).filter(is_same);
         self.store(at, call, cx)
     }
 
     fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
         // One that has its result makes room for the next of its id.
         let done = || self.find(call.id).filter(|at| self.all[*at].resolved);
-        let at = at.or_else(done).unwrap_or_else(|| self.fresh(call.id.as_escaped()));
+        let at = match at.or_else(done) {
+            Some(at) => at,
+            None => self.fresh(call.id.as_escaped()),
+        };
+        let long = Long::of(call.input.as_str(), cx);
+        let input = if long.is_some() { "" } else { call.input.as_str() };
+        let name = short(call.name.as_escaped());
+        match long {
+            Some(long) => _ = self.long.insert(at, long),
+            None if self.long.is_empty() => {}
+            None => _ = self.long.remove(&at),
+        }
+        self.begin_text(at);
+        self.text.push_str(name);
+        self.text.push_str(input);
         let stored = &mut self.all[at];
+        stored.name = length(name);
+        stored.input = length(input);
         stored.resolved = false;
-        stored.part = cx.line.and_then(|line| LinePart::most_of(line, call.input.as_str())).map(Box::new);
-        let input = if stored.part.is_some() { "" } else { call.input.as_str() };
-        stored.text.truncate(stored.ends[0]);
-        stored.text.reserve_exact(call.name.as_escaped().len() + input.len());
-        stored.text.push_str(call.name.as_escaped());
-        stored.ends[1] = stored.text.len();
-        stored.text.push_str(input);
         stored.kind = call.kind;
         stored.sound = call.input.is_checked();
         at
     }
 
+    /// Sees to it that the texts end with the id of a call, and that nothing else is kept of its own.
+    fn begin_text(&mut self, at: usize) {
+        let stored = self.all[at];
+        let behind_id = stored.begin + stored.id as usize;
+        if stored.end() == self.text.len() {
+            return self.text.truncate(behind_id);
+        }
+        self.unused += stored.end() - stored.begin;
+        self.all[at].begin = self.text.len();
+        self.text.extend_from_within(stored.begin..behind_id);
+    }
+
     /// The place of a new call.
     fn fresh(&mut self, id: &str) -> usize {
-        let at = self.used;
-        self.used += 1;
-        if at == self.all.len() {
-            self.all.push(Stored::default());
-        }
-        let stored = &mut self.all[at];
-        stored.text.clear();
-        stored.text.push_str(id);
-        stored.ends = [id.len(); 2];
-        stored.resolved = false;
-        if let Some(far) = at.checked_sub(NEAR) {
-            let stored = &mut self.all[far];
-            let place = u32::try_from(far + 1).ok().and_then(Place::new);
-            stored.before = place.and_then(|place| self.last.insert(hash(stored.id()), place));
+        let id = short(id);
+        let at = self.all.len();
+        self.all.push(Stored {
+            begin: self.text.len(),
+            id: length(id),
+            name: 0,
+            input: 0,
+            kind: ToolKind::default(),
+            sound: false,
+            resolved: false,
+            before: None,
+        });
+        self.text.push_str(id);
+        if let Some(far) = at.checked_sub(NEAR)
+            && let Some(place) = u32::try_from(far + 1).ok().and_then(Place::new)
+        {
+            self.all[far].before = self.last.insert(hash(self.id(far)), place);
         }
         at
     }
 
     /// The call at a place, put into the line's memory for its result, or into `part`. What it held is let go: a call has one result.
-    pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, part: &'a mut Option<Box<LinePart>>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
-        let stored = &mut self.all[at];
-        if std::mem::replace(&mut stored.resolved, true) {
+    pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, part: &'a mut Option<Long>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
+        if std::mem::replace(&mut self.all[at].resolved, true) {
             return None;
         }
-        *part = stored.part.take();
+        *part = if self.long.is_empty() { None } else { self.long.remove(&at) };
         let call = match part {
-            Some(part) => stored.call(id, part.text(), cx),
-            None => stored.call(id, cx.arena.alloc_str(stored.input()), cx),
+            Some(part) => self.call(at, id, part.text(), cx),
+            None => self.call(at, id, cx.arena.alloc_str(self.input(at)), cx),
         };
-        stored.text.truncate(stored.ends[1]);
-        if at >= SPARE || stored.text.capacity() > KEEP {
-            stored.text.shrink_to_fit();
+        self.unused += std::mem::take(&mut self.all[at].input) as usize;
+        if self.unused > KEEP && self.unused > self.text.len() / 2 {
+            self.compact();
         }
         Some(call)
     }
 
+    /// Gives back what nobody needs of the texts.
+    #[cold]
+    fn compact(&mut self) {
+        let mut text = String::with_capacity(self.text.len() - self.unused);
+        for stored in &mut self.all {
+            let from = std::mem::replace(&mut stored.begin, text.len());
+            text.push_str(&self.text[from..from + stored.len()]);
+        }
+        self.text = text;
+        self.unused = 0;
+    }
+
     /// The call at a place, put into the line's memory.
     pub(super) fn get<'a>(&self, at: usize, id: Str<'a>, cx: Cx<'a>) -> ToolCall<'a> {
+        self.call(at, id, cx.arena.alloc_str(self.input(at)), cx)
+    }
+
+    fn call<'a>(&self, at: usize, id: Str<'a>, input: &'a str, cx: Cx<'a>) -> ToolCall<'a> {
+        let Stored { kind, sound, .. } = self.all[at];
+        ToolCall {
+            id,
+            name: Str::trusted(cx.arena.alloc_str(self.name(at))),
+            kind,
+            input: Raw::known(input, sound),
+            fields: &[],
+        }
+    }
+
+    pub(super) fn id(&self, at: usize) -> &str {
+        let Stored { begin, id, .. } = self.all[at];
+        &self.text[begin..begin + id as usize]
+    }
+
+    pub(super) fn name(&self, at: usize) -> &str {
+        let Stored { begin, id, name, .. } = self.all[at];
+        let begin = begin + id as usize;
+        &self.text[begin..begin + name as usize]
+    }
+
+    fn input(&self, at: usize) -> &str {
+        let long = if self.long.is_empty() { None } else { self.long.get(&at) };
         let stored = &self.all[at];
-        stored.call(id, cx.arena.alloc_str(stored.input()), cx)
+        long.map_or_else(|| &self.text[stored.end() - stored.input as usize..stored.end()], Long::text)
     }
 
     /// The place of the last call with this id.
@@ -148,17 +218,16 @@ impl Calls {
     }
 
     fn last_where(&self, id: &str, is: impl Fn(&Stored) -> bool) -> Option<usize> {
-        let is_it = |call: &Stored| alike(call.id(), id) && is(call);
-        let far = self.used.saturating_sub(NEAR);
-        match self.all[far..self.used].iter().rposition(is_it) {
-            Some(near) => Some(far + near),
+        let is_it = |at: &usize| alike(self.id(*at), id) && is(&self.all[*at]);
+        let far = self.all.len().saturating_sub(NEAR);
+        match (far..self.all.len()).rfind(is_it) {
             None if far > 0 => {
                 let index = |place: Place| place.get() as usize - 1;
                 let last = self.last.get(&hash(id)).copied();
                 let places = std::iter::successors(last, |place| self.all[index(*place)].before);
-                places.map(index).find(|at| is_it(&self.all[*at]))
+                places.map(index).find(is_it)
             }
-            None => None,
+            near => near,
         }
     }
 
@@ -186,75 +255,83 @@ impl Calls {
         all.for_each(|(_, mut kept)| out.drop_held(&mut kept, "no place in the target"));
     }
 
-    /// Calls that got no result and their places, in the order in which they were made.
-    pub(super) fn unresolved(&self) -> impl Iterator<Item = (usize, &Stored)> {
-        self.all[..self.used].iter().enumerate().filter(|(_, call)| !call.resolved)
+    /// The places of the calls that got no result, in the order in which they were made.
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = usize> {
+        (0..self.all.len()).filter(|at| !self.all[*at].resolved)
     }
 
     /// Forgets the calls that have their results.
     pub(super) fn keep_unresolved(&mut self) {
-        let mut calls = std::mem::take(self);
-        calls.all.truncate(calls.used);
-        for stored in calls.all.into_iter().filter(|call| !call.resolved) {
-            let at = self.fresh(stored.id());
-            self.all[at] = Stored { before: None, ..stored };
+        let mut before = std::mem::take(self);
+        let mut long = std::mem::take(&mut before.long);
+        for at in before.unresolved() {
+            let place = self.fresh(before.id(at));
+            let Stored { name, input, kind, sound, .. } = before.all[at];
+            let begin = before.all[at].begin + before.all[at].id as usize;
+            self.text.push_str(&before.text[begin..before.all[at].end()]);
+            self.all[place] = Stored {
+                name,
+                input,
+                kind,
+                sound,
+                ..self.all[place]
+            };
+            self.long.extend(long.remove(&at).map(|long| (place, long)));
         }
     }
 
+    /// Forgets all of them, and keeps a little memory.
     pub(super) fn clear(&mut self) {
-        let used = std::mem::take(&mut self.used).min(SPARE);
-        if self.all.len() > SPARE {
-            self.all.truncate(SPARE);
-            self.all.shrink_to_fit();
-            self.last = BTreeMap::new();
-        } else {
-            self.last.clear();
-        }
-        for stored in &mut self.all[..used] {
-            if stored.text.capacity() > KEEP || stored.part.is_some() {
-                *stored = Stored::default();
-            }
-        }
+        self.all.clear();
+        self.all.shrink_to(SPARE);
+        self.text.clear();
+        self.text.shrink_to(KEEP);
+        self.unused = 0;
+        self.long.clear();
+        self.last.clear();
     }
 }
 
 impl Stored {
-    pub(super) fn id(&self) -> &str {
-        &self.text[..self.ends[0]]
+    const fn len(&self) -> usize {
+        self.id as usize + self.name as usize + self.input as usize
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.text[self.ends[0]..self.ends[1]]
+    /// Where in [`Calls::text`] it ends.
+    const fn end(&self) -> usize {
+        self.begin + self.len()
     }
+}
 
-    fn call<'a>(&self, id: Str<'a>, input: &'a str, cx: Cx<'a>) -> ToolCall<'a> {
-        ToolCall {
-            id,
-            name: Str::trusted(cx.arena.alloc_str(self.name())),
-            kind: self.kind,
-            input: Raw::known(input, self.sound),
-            fields: &[],
+impl Long {
+    /// Arguments, if they are long. Where they are most of a long line, that is kept.
+    fn of(input: &str, cx: Cx<'_>) -> Option<Self> {
+        if input.len() <= KEEP {
+            return None;
         }
+        let part = |line: &Rc<Vec<u8>>| {
+            let begin = (input.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
+            let part = begin..begin + input.len();
+            (part.end <= line.len() && part.len() > line.len() / 2).then(|| Self::Part { line: line.clone(), part })
+        };
+        Some(cx.line.and_then(part).unwrap_or_else(|| Self::Copy(input.into())))
     }
 
-    fn input(&self) -> &str {
-        match &self.part {
-            Some(part) => part.text(),
-            None => &self.text[self.ends[1]..],
+    fn text(&self) -> &str {
+        match self {
+            // It was text when it came.
+            Self::Part { line, part } => std::str::from_utf8(&line[part.clone()]).unwrap_or_default(),
+            Self::Copy(text) => text,
         }
     }
 }
 
-impl LinePart {
-    /// `text`, if it is most of a line.
-    fn most_of(line: &Rc<Vec<u8>>, text: &str) -> Option<Self> {
-        let begin = (text.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
-        let part = begin..begin + text.len();
-        (part.end <= line.len() && part.len() > line.len() / 2).then(|| Self { line: line.clone(), part })
-    }
+/// An id or a name; no tool has one of four gigabytes.
+fn short(text: &str) -> &str {
+    if u32::try_from(text.len()).is_ok() { text } else { "" }
+}
 
-    fn text(&self) -> &str {
-        // It was text when it came.
-        std::str::from_utf8(&self.line[self.part.clone()]).unwrap_or_default()
-    }
+/// How long a text is that is [`short`].
+fn length(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or_default()
 }

@@ -10,6 +10,9 @@ use crate::json::{Raw, Str, escape_json, on_one_line};
 /// So many bytes of a call's arguments are a piece at most.
 const MOST_ESCAPED: usize = 1 << 20;
 
+/// So many calls of a round wait for their results.
+const MOST_WAITING: usize = 1 << 12;
+
 impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
     pub(super) fn note_block(&mut self, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
@@ -39,6 +42,9 @@ impl Thread {
         if self.blocks[at].shown {
             self.blocks[at].tell_whole(block, desk.down.out);
             return;
+        }
+        if self.waiting_calls >= MOST_WAITING {
+            self.settle(event.origin, desk);
         }
         if let Block::Call(call) = block
             && known.is_none()

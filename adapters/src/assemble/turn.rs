@@ -334,16 +334,16 @@ impl Assembler {
             _ => (false, false),
         };
         if self.duties.repair || self.duties.live && stopped || self.duties.gone && gone {
-            for (at, call) in self.calls.unresolved() {
+            for at in self.calls.unresolved() {
                 let text = Str::trusted(if self.duties.repair {
                     "The tool call was interrupted: the log holds no result for it."
                 } else {
                     "The tool call was interrupted."
                 });
-                let id = Str::trusted(call.id());
+                let id = Str::trusted(self.calls.id(at));
                 let result = ToolResult {
                     call: id,
-                    name: Some(Str::trusted(call.name())),
+                    name: Some(Str::trusted(self.calls.name(at))),
                     status: ResultStatus::Canceled,
                     content: Content::Text(text),
                     is_error: Some(true),

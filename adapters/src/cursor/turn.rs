@@ -16,6 +16,9 @@ use crate::waiting::Waiting;
 /// What the ledger says of the error, and of what was said where nothing else is written.
 const NO_RESULT: &str = "a turn that failed has no result line; its error goes to stderr";
 
+/// Of so many calls that wait for their results it is known when they began, and in which round.
+const MOST_CALLS: usize = 1 << 14;
+
 /// The turn that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -389,7 +392,10 @@ impl Encoder {
         out.bytes(&self.tail);
         self.stamp(event.origin.time, out);
         out.lit("}\n");
-        self.turn.calls.add(call.id.as_escaped(), Call { round, started });
+        // Of those beyond, the results say no more than their own.
+        if self.turn.calls.len() < MOST_CALLS {
+            self.turn.calls.add(call.id.as_escaped(), Call { round, started });
+        }
     }
 
     fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::many::of_lines;
+use super::many::{and_others, of_lines};
 use super::walk::Places;
 use super::{Span, Trace, address};
 use crate::event::{Fate, Finding};
@@ -51,6 +51,8 @@ pub(super) struct HeldParts {
     count: u64,
     /// Parts of the line that is being handled: their number, and their addresses.
     pub(super) here: Vec<(u64, usize, usize)>,
+    /// Those of them that have gone over.
+    gone: Vec<u64>,
     /// Parts of earlier lines.
     before: HashMap<u64, Before>,
     /// What there is to say of lines that have waited for a part.
@@ -61,7 +63,14 @@ pub(super) struct HeldParts {
     others: HashMap<u64, &'static str>,
     /// What of a part has no place: the part itself is still held.
     pub(super) lost: Vec<(u64, String)>,
+    /// Those parts of the line that is told in parts have higher numbers.
+    before_line: u64,
+    /// Parts that are one with another of their line, of which there are very many: how many are one with it.
+    more: HashMap<u64, u64>,
 }
+
+/// So many parts of a line that is told in parts are held one by one; what becomes of the last becomes of the others.
+const MOST: usize = 4096;
 
 /// A part of an earlier line, counted from 1.
 #[derive(Clone, Debug)]
@@ -118,8 +127,14 @@ impl HeldParts {
     /// Another line begins.
     pub(super) fn begin(&mut self) {
         self.here.clear();
+        self.gone.clear();
         self.told.clear();
         self.lost.clear();
+    }
+
+    /// A line begins that is told in parts.
+    pub(super) const fn begin_parts(&mut self) {
+        self.before_line = self.count;
     }
 }
 
@@ -133,7 +148,14 @@ impl Trace {
             return self.used.set(true);
         }
         let mut held = self.held.borrow_mut();
+        let is_part = self.part.get().is_some();
         let mut add = |place: Option<Span>| {
+            let last = kept.0.last().filter(|last| is_part && kept.0.len() >= MOST && **last > held.before_line);
+            if let (Some(&last), Some(span)) = (last, place) {
+                self.used.set(true);
+                self.marks.borrow_mut().mark(span);
+                return *held.more.entry(last).or_default() += 1;
+            }
             held.count += 1;
             let number = held.count;
             kept.0.push(number);
@@ -224,10 +246,12 @@ impl Trace {
                 held.told.push((number, Fate::Renamed, note));
                 continue;
             }
+            held.more.remove(&number);
             let merged = held.before.remove(&number).and_then(Before::gone_over);
             held.over.extend(merged);
             if held.here.binary_search_by_key(&number, |here| here.0).is_ok() {
                 self.written.set(true);
+                held.gone.push(number);
             }
         }
     }
@@ -256,7 +280,12 @@ impl Trace {
     pub(crate) fn settle_held(&self, text: &str, line: u64) {
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
-        let HeldParts { here, before, .. } = &mut *held;
+        let HeldParts { here, gone, before, .. } = &mut *held;
+        if self.part.get().is_some() && !self.whole.get() {
+            // There are very many, and nothing is left to say of these.
+            gone.sort_unstable();
+            here.retain(|(number, ..)| gone.binary_search(number).is_err());
+        }
         if here.is_empty() {
             return;
         }
@@ -289,7 +318,12 @@ impl Trace {
     pub(crate) fn take_late(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
         let HeldParts {
-            before, told, lost, over, ..
+            before,
+            told,
+            lost,
+            over,
+            more,
+            ..
         } = &mut *held;
         let mut late = std::mem::take(over);
         lost.retain_mut(|(number, note)| match before.get(number) {
@@ -303,7 +337,11 @@ impl Trace {
         });
         told.retain(|(number, fate, note)| match before.remove(number) {
             Some(part) => {
-                late.extend(part.told(*fate, *note));
+                let note = match more.remove(number) {
+                    Some(others) => and_others(note, others).into(),
+                    None => Cow::from(*note),
+                };
+                late.extend(part.told(*fate, note));
                 false
             }
             None => true,
@@ -330,6 +368,7 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).map(finding).collect();
         held.others.clear();
+        held.more.clear();
         late.sort_by_key(|(line, _)| *line);
         late
     }

@@ -249,6 +249,9 @@ impl Encoder {
         }
         out.carried();
         self.held.add(held);
+        while let Some(held) = self.held.take_surplus() {
+            self.write_held(held, out);
+        }
     }
 
     /// Asks a person for permission, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
@@ -285,6 +288,7 @@ impl Encoder {
         let id = result.call.as_escaped();
         let waits = self.held.is_later(id) && self.held.get(id).is_some_and(|held| !held.said);
         let mut taken = if waits { None } else { self.held.take(id) };
+        let went_before = self.held.overflowed();
         let mut held = if waits { self.held.get(id) } else { taken.as_mut() };
         let list = held.as_mut().and_then(|held| held.list.take());
         // The plan says what was to be done: of the words for having done it nothing is left.
@@ -340,7 +344,7 @@ impl Encoder {
             line => {
                 if let Some((line, _)) = line {
                     out.bytes(line);
-                } else if let Some(call) = result.of {
+                } else if let Some(call) = result.of.filter(|_| !went_before) {
                     // A run's results are those of its own calls.
                     lines::tool_call(call.name, call.input, out);
                     out.note(Fate::Invented, "", "a result of an earlier run's call: that is told again");
@@ -449,12 +453,17 @@ impl Encoder {
 
     /// Writes the calls that got no result.
     fn release(&mut self, out: &mut Out) {
-        for mut held in self.held.take_all() {
-            match (held.answer.map(|answer| *answer), held.list) {
-                (Some(Answer::List(list, failed)), _) => self.plan.answered(*list, failed.as_deref().map(Str::trusted), out),
-                (None, Some(list)) => self.plan.begin(*list, out),
-                _ => out.held(&mut held.line),
-            }
+        for held in self.held.take_all() {
+            self.write_held(held, out);
+        }
+    }
+
+    /// Writes a call that has no result yet, or one that waited with its result.
+    fn write_held(&mut self, mut held: Held, out: &mut Out) {
+        match (held.answer.map(|answer| *answer), held.list) {
+            (Some(Answer::List(list, failed)), _) => self.plan.answered(*list, failed.as_deref().map(Str::trusted), out),
+            (None, Some(list)) => self.plan.begin(*list, out),
+            _ => out.held(&mut held.line),
         }
     }
 }

@@ -37,18 +37,44 @@ pub(super) struct HeldCalls {
     by_id: BTreeSet<(u64, u64)>,
     /// The first call that is not in `by_id`.
     next: u64,
+    /// How long the lines of all of them are.
+    bytes: usize,
+    /// There were too many of them, and the first were written before their results.
+    overflowed: bool,
 }
 
 impl HeldCalls {
     /// So many calls are looked at one by one.
     const FEW: usize = 32;
+    /// So many calls are held, and so many bytes of their lines, where that are more than a few.
+    const MOST: usize = 1 << 12;
+    const MOST_BYTES: usize = 16 << 20;
 
     pub(super) fn add(&mut self, mut held: Held) {
         if self.all.len() > Self::FEW {
             held.line.shrink_to_fit();
         }
+        self.bytes += held.line.len();
         self.all.insert(self.added, held);
         self.added += 1;
+    }
+
+    /// Takes out the first call, if there are more than are held: it is written before its result is known.
+    pub(super) fn take_surplus(&mut self) -> Option<Held> {
+        let too_many = self.all.len() > Self::MOST || self.all.len() > Self::FEW && self.bytes > Self::MOST_BYTES;
+        let first = too_many.then(|| self.all.pop_first()).flatten();
+        self.overflowed |= first.is_some();
+        first.map(|(_, held)| self.without(held))
+    }
+
+    /// Whether calls of this turn have gone over before their results.
+    pub(super) const fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    fn without(&mut self, held: Held) -> Held {
+        self.bytes = self.bytes.saturating_sub(held.line.len());
+        held
     }
 
     /// The first call with this id.
@@ -58,7 +84,8 @@ impl HeldCalls {
 
     /// Takes out the first call with this id.
     pub(super) fn take(&mut self, id: &str) -> Option<Held> {
-        self.find(id).and_then(|number| self.all.remove(&number))
+        let held = self.find(id).and_then(|number| self.all.remove(&number))?;
+        Some(self.without(held))
     }
 
     /// Whether another call was made before the first one with this id, and has not been taken out.
@@ -71,7 +98,8 @@ impl HeldCalls {
     pub(super) fn take_answered(&mut self) -> Option<(Held, Answer)> {
         let mut first = self.all.first_entry()?;
         let answer = first.get_mut().answer.take()?;
-        Some((first.remove(), *answer))
+        let first = first.remove();
+        Some((self.without(first), *answer))
     }
 
     /// Takes out all calls.
