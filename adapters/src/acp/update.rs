@@ -3,7 +3,7 @@
 use super::UPDATE;
 use super::answers::{Ends, read_usage};
 use super::calls::Step;
-use super::client::is_deed;
+use super::client::is_client_call;
 use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
 use crate::blocks::api_error;
@@ -331,7 +331,7 @@ impl Decoder {
                 self.tell_call(id, Some(&news.update), &[], origin, &cx, sink);
                 let result = self.calls.result(id, &mut news.update, &before, self.turn.cancelled, &cx);
                 self.turn.resulted |= origin.parent.is_none();
-                self.turn.ran |= origin.parent.is_none() && !is_deed(id.as_escaped());
+                self.turn.ran |= origin.parent.is_none() && !is_client_call(id.as_escaped());
                 sink.event(&Event {
                     origin,
                     kind: Kind::ToolResult(cx.keep(result)),
