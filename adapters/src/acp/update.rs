@@ -379,14 +379,8 @@ impl Decoder {
         };
         self.reply(news, cx.list(&[Block::Call(call)]), sink)?;
         let result = cx.keep(ToolResult {
-            call: id,
             name: Some(name),
-            status: ResultStatus::Success,
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(id, ResultStatus::Success, Content::Text(Str::EMPTY))
         });
         (self.turn.resulted, self.turn.ran) = (true, true);
         sink.event(&Event::new(origin, Kind::ToolResult(result)));
