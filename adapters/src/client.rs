@@ -55,7 +55,7 @@ pub trait Client: Debug {
     /// How many bytes of what the host said wait here.
     fn queued(&self) -> usize;
 
-    /// What came of a [`Deed`] of this number. Each is told once, whatever became of it.
+    /// What came of a [`ClientCall`] of this number. Each is told once, whatever became of it.
     fn done(&mut self, number: u64, done: Result<Done, Undone>, exchange: &mut Exchange) {
         let _ = (number, done, exchange);
     }
@@ -128,12 +128,12 @@ pub struct Exchange {
     /// What nobody is told but our log.
     pub notes: Vec<String>,
     /// What the program wants done here, in this order.
-    pub deeds: Vec<Deed>,
+    pub client_calls: Vec<ClientCall>,
 }
 
 /// Something that the program does not do itself, but wants done by its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct ClientCall {
     /// The number under which it is told what came of it.
     pub number: u64,
     /// What is to be done.

@@ -134,10 +134,16 @@ pub trait Conduct: std::fmt::Debug + Sync {
     fn version(&self) -> &'static str;
 
     /// What it answers to a control request. `fields` are the request's own members.
-    fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer;
+    fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {
+        let _ = (fields, facts);
+        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
+    }
 
     /// What it does with a line that it cannot read.
-    fn damaged(&self, line: &Misread<'_>) -> Damage;
+    fn damaged(&self, line: &Misread<'_>) -> Damage {
+        let _ = line;
+        Damage::Ignored
+    }
 
     /// Whether a line that is JSON but no object with a `type` is as bad as one that is no JSON.
     fn needs_type(&self) -> bool {
@@ -189,7 +195,9 @@ pub trait Conduct: std::fmt::Debug + Sync {
     }
 
     /// Its exit code.
-    fn exit_code(&self, ended: Ended) -> u8;
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.is_error || ended.outcome.is_none())
+    }
 
     /// Whether it has a way to ask its host for permission; without one a policy decides.
     fn can_ask(&self) -> bool {

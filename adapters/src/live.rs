@@ -151,6 +151,21 @@ pub struct Manner {
 }
 
 impl Manner {
+    /// For somebody who reads whole replies, with tools under the names that he knows.
+    pub const fn new(from: Dialect, to: Format) -> Self {
+        Self {
+            from,
+            tools: from,
+            to,
+            native_tools: true,
+            partial: false,
+            old_text: false,
+            hides_thoughts: false,
+            agent: false,
+            verbose: false,
+        }
+    }
+
     /// The same for what is said in no dialect's words but in those of the model itself.
     #[must_use]
     pub const fn of_ours(self) -> Self {

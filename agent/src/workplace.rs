@@ -22,7 +22,7 @@ use crate::tools::terminals::{NoTerminal, State, Terminals};
 use crate::tools::write::{Put, write};
 use crate::tools::{Access, Spec, World};
 use crate::workspace::{Fault, Limits, Wall};
-use agentglot_adapters::raw::client::{Act, Deed, Done, Exit as Ended, Start, Undone};
+use agentglot_adapters::raw::client::{Act, ClientCall, Done, Exit as Ended, Start, Undone};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::{Launch, PermissionMode};
@@ -32,7 +32,7 @@ use agentglot_process::{Exit, leftover};
 /// How many bytes of a text are read at once. More is read in parts.
 pub const LARGEST_TEXT: usize = 16 << 20;
 
-/// What there is to know before the first deed.
+/// What there is to know before the first call.
 #[derive(Clone, Debug, Default)]
 pub struct Means {
     /// How much of the workspace is looked through.
@@ -59,7 +59,7 @@ pub struct Workplace {
     _scratch: leftover::Folder,
 }
 
-/// What came of a deed of this number.
+/// What came of a call of this number.
 type Told = (u64, Result<Done, Undone>);
 
 impl Workplace {
@@ -116,9 +116,9 @@ impl Workplace {
     }
 
     /// Begins with one. What comes of it is told by [`Self::next`].
-    pub fn begin(&mut self, deed: Deed) {
-        let number = deed.number;
-        if let Some(done) = self.act(deed).transpose() {
+    pub fn begin(&mut self, call: ClientCall) {
+        let number = call.number;
+        if let Some(done) = self.act(call).transpose() {
             // It lives as long as this does.
             let _ = self.tell.send((number, done));
         }
@@ -140,23 +140,23 @@ impl Workplace {
     }
 
     /// `None`: it will be told.
-    fn act(&mut self, deed: Deed) -> Result<Option<Done>, Undone> {
-        let number = deed.number;
-        match deed.act {
+    fn act(&mut self, call: ClientCall) -> Result<Option<Done>, Undone> {
+        let number = call.number;
+        match call.act {
             Act::Read { path, line, limit } => {
                 let wall = self.inside(&path)?;
-                self.judge(ToolKind::Read, &Access::Read(vec![path.clone()]), deed.permitted, deed.mode)?;
+                self.judge(ToolKind::Read, &Access::Read(vec![path.clone()]), call.permitted, call.mode)?;
                 self.beside(number, move || lines_of(&wall, &path, line, limit).map(Done::Text));
             }
             Act::Write { path, content } => {
                 let wall = self.inside(&path)?;
-                self.judge(ToolKind::Write, &Access::Write(vec![path.clone()]), deed.permitted, deed.mode)?;
+                self.judge(ToolKind::Write, &Access::Write(vec![path.clone()]), call.permitted, call.mode)?;
                 self.beside(number, move || {
                     write(&wall.locate(&path)?, &content, Put::Instead, None)?;
                     Ok(Done::Nothing)
                 });
             }
-            Act::Start(start) => return self.start(&start, deed.permitted, deed.mode).map(Some),
+            Act::Start(start) => return self.start(&start, call.permitted, call.mode).map(Some),
             Act::Output(id) => {
                 let output = self.terminals.output(&id)?;
                 return Ok(Some(Done::Output {

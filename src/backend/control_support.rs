@@ -222,22 +222,11 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::raw::codec::Format;
     use crate::adapters::raw::live::{Heard, Listener, Manner, Speaker};
 
     /// What a host's line is in the words of a program.
     fn said(host: Dialect, program: Dialect, line: &str) -> Vec<u8> {
-        let mut voice = Speaker::new(Manner {
-            from: host,
-            tools: host,
-            to: Format::from(program),
-            native_tools: true,
-            partial: false,
-            old_text: false,
-            hides_thoughts: false,
-            agent: false,
-            verbose: false,
-        });
+        let mut voice = Speaker::new(Manner::new(host, program.into()));
         let mut words = Vec::new();
         Listener::to_host(host, 1 << 20).feed(format!("{line}\n").as_bytes(), &mut |heard| {
             if let Heard::Input(input) = heard {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cli::{asking, died, locate, own_configs};
 use super::host_servers::{Inside, Known, next};
-use crate::adapters::raw::client::{Act, Begin, Client, Deed, Exchange, Inquiry, Undone, Wait};
+use crate::adapters::raw::client::{Act, Begin, Client, ClientCall, Exchange, Inquiry, Undone, Wait};
 use crate::adapters::raw::codec::{Dialect, Format};
 use crate::adapters::raw::event::{Content, ControlKind, Input, InputKind, Origin, Prompt, PromptSource};
 use crate::adapters::raw::frame::{Line, Lines};
@@ -297,8 +297,8 @@ impl Requests {
             tracing::warn!("{}: {note}", self.program.display());
         }
         self.over = self.over.take().or(exchange.over);
-        for deed in exchange.deeds {
-            self.begin(deed);
+        for call in exchange.client_calls {
+            self.begin(call);
         }
         let now = self.client.waits();
         if self.waits.map(|(wait, _)| wait) != now {
@@ -307,10 +307,10 @@ impl Requests {
     }
 
     /// The program wants something done.
-    fn begin(&mut self, deed: Deed) {
-        let number = deed.number;
+    fn begin(&mut self, call: ClientCall) {
+        let number = call.number;
         let unread = self.child.as_ref().map_or(0, Child::queued);
-        if unread > UNREAD && matches!(deed.act, Act::Read { .. } | Act::Output(_)) {
+        if unread > UNREAD && matches!(call.act, Act::Read { .. } | Act::Output(_)) {
             let why = format!("{unread} bytes wait to be read already");
             return self.converse(|client, exchange| client.done(number, Err(Undone::Failed(why)), exchange));
         }
@@ -319,7 +319,7 @@ impl Requests {
             None => Workplace::new(&self.launch, &self.cwd, &self.means),
         };
         match workplace {
-            Ok(workplace) => self.workplace.insert(workplace).begin(deed),
+            Ok(workplace) => self.workplace.insert(workplace).begin(call),
             Err(why) => self.converse(|client, exchange| client.done(number, Err(Undone::Failed(why)), exchange)),
         }
     }

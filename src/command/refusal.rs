@@ -148,15 +148,9 @@ pub(super) fn tell_failure(launch: &Launch, why: &str) {
 
 fn voice(to: Format, verbose: bool) -> Speaker {
     let mut voice = Speaker::new(Manner {
-        from: Dialect::CANONICAL,
-        tools: Dialect::CANONICAL,
-        to,
-        native_tools: true,
-        partial: false,
-        old_text: false,
-        hides_thoughts: false,
         verbose,
         agent: true,
+        ..Manner::new(Dialect::CANONICAL, to)
     });
     voice.now(i64::try_from(super::run::clock().millis).unwrap_or(i64::MAX));
     voice

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::claude::bash;
 use crate::support::model::{Answer, Says, Step};
 use crate::support::play::{ONE, PRINT, Play, run, said};
 use crate::support::stage::{CLAUDE, Host, QWEN, request, user};
+use crate::support::wait;
 
 /// Claude's host with leave for everything.
 pub(super) const FREE: &[&str] = &[
@@ -30,24 +32,13 @@ pub(super) fn shell(dialect: &str) -> &'static str {
     }
 }
 
-pub(super) fn bash(command: &str) -> (&'static str, Value) {
-    ("Bash", json!({"command": command, "description": "a command"}))
-}
-
 pub(super) fn done() -> Answer {
     Answer::text("All done.")
 }
 
 /// Reads lines until one is like this.
 pub(super) fn until(host: &mut Host, what: &str, like: impl Fn(&Value) -> bool) -> Value {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        match host.next(until.saturating_duration_since(Instant::now())) {
-            Ok(line) if like(&line) => return line,
-            Ok(_) => {}
-            Err(error) => panic!("no {what}: {error}; seen {:#?}", host.seen),
-        }
-    }
+    host.until_is(what, Duration::from_secs(30), like)
 }
 
 #[test]
@@ -343,18 +334,10 @@ fn an_interrupt_ends_the_turn_wherever_it_is() {
                 until(&mut host, "text", |line| line.to_string().contains("I begin"));
             }
             "in a tool" => {
-                let until = Instant::now() + Duration::from_secs(20);
-                while !play.path("began").exists() {
-                    assert!(Instant::now() < until, "the tool does not begin");
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                wait("the tool begins", Duration::from_secs(20), || play.path("began").exists());
             }
             _ => {
-                let until = Instant::now() + Duration::from_secs(20);
-                while play.server.asked().is_empty() {
-                    assert!(Instant::now() < until, "nobody is asked");
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                wait("the model is asked", Duration::from_secs(20), || !play.server.asked().is_empty());
             }
         }
         let begun = Instant::now();

@@ -1,8 +1,6 @@
 //! Commands of the built-in agent, seen from outside: what is left when it ends, the background, the wall for writes.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,58 +9,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::common::skipped;
+use crate::support::model::{Answer, Server};
 
 /// A server that answers the first request of a turn with one tool call and the next one with `done`. Its address.
 fn model(name: &'static str, arguments: Value) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let arguments = arguments.clone();
-            std::thread::spawn(move || answer(stream, name, &arguments));
-        }
+    let server = Server::start(move |asked, _| match asked.all().contains(r#""role":"tool""#) {
+        true => Answer::text("done"),
+        false => Answer::calls(&[(name, arguments.clone())]),
     });
-    format!("http://{address}/v1")
-}
-
-fn answer(stream: TcpStream, name: &str, arguments: &Value) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some((key, value)) = line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case("content-length")) {
-            assert!(!key.is_empty());
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let called = body["messages"]
-        .as_array()
-        .is_some_and(|all| all.iter().any(|message| message["role"] == "tool"));
-    let (delta, reason) = if called {
-        (json!({"content": "done"}), "stop")
-    } else {
-        let call = json!({"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
-        (json!({"tool_calls": [call]}), "tool_calls")
-    };
-    let chunk = |delta: Value, reason: Option<&str>| {
-        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
-        let chunk = json!({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]});
-        format!("data: {chunk}\n\n")
-    };
-    let mut stream = stream;
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{}{}data: [DONE]\n\n",
-        chunk(delta, None),
-        chunk(json!({}), Some(reason))
-    )
+    format!("http://127.0.0.1:{}/v1", server.port)
 }
 
 struct Stage {

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::skipped;
-use crate::support::free_port;
+use crate::support::claude::bash;
 use crate::support::model::{Answer, Says, Server, Step};
 use crate::support::play::{ONE, PRINT, Play, run, said};
 use crate::support::stage::{End, Host, request, user};
+use crate::support::{free_port, wait};
 
 /// Claude's host with leave for everything.
 const FREE: &[&str] = &[
@@ -22,10 +23,6 @@ const FREE: &[&str] = &[
     "stream-json",
     "--dangerously-skip-permissions",
 ];
-
-fn bash(command: &str) -> (&'static str, Value) {
-    ("Bash", json!({"command": command, "description": "a command"}))
-}
 
 fn done() -> Answer {
     Answer::text("All done.")
@@ -343,11 +340,7 @@ fn an_agent_that_is_killed_takes_its_commands_along() {
     let play = Play::script(vec![Answer::calls(&[bash("touch began; sleep 987654")]), done()]);
     let mut host = play.host("claude", FREE);
     host.say(&user("go"));
-    let until = Instant::now() + Duration::from_secs(30);
-    while !play.path("began").exists() {
-        assert!(Instant::now() < until, "it does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait("it begins", Duration::from_secs(30), || play.path("began").exists());
     let pid = host.process.id();
     host.signal(rustix::process::Signal::KILL);
     drop(host.end());
@@ -575,11 +568,7 @@ fn a_host_that_does_not_read_any_more() {
     let play = Play::script(vec![Answer::calls(&[bash("touch began; sleep 3; touch ended")]), done()]);
     let mut host = play.host("claude", FREE);
     host.say(&user("go"));
-    let until = Instant::now() + Duration::from_secs(30);
-    while !play.path("began").exists() {
-        assert!(Instant::now() < until, "it does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait("it begins", Duration::from_secs(30), || play.path("began").exists());
     host.close();
     drop(host.end());
     // /dev/full takes nothing: it ends, with one sentence.

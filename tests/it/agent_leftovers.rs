@@ -11,6 +11,7 @@ use crate::agent_secrets::as_user;
 use crate::support::model::{Answer, Step};
 use crate::support::play::{ONE, PRINT, Play, run};
 use crate::support::stage::Host;
+use crate::support::wait;
 
 /// What hides from whoever looks for it by group, session, parent or environment. `SLEEP` is a number that nobody else sleeps for.
 const HIDING: &[&str] = &[
@@ -41,14 +42,6 @@ fn sleeps(seconds: &str) -> bool {
     sleeper(seconds).is_some()
 }
 
-fn eventually(what: &str, patience: Duration, so: impl Fn() -> bool) {
-    let until = Instant::now() + patience;
-    while !so() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn bash(command: &str) -> (&'static str, serde_json::Value) {
     ("Bash", json!({"command": command, "description": "x"}))
 }
@@ -66,7 +59,7 @@ fn what_hides_ends_with_the_session() {
         // Not root, whom nothing is hidden from: our process is closed to others of its user.
         let end = run(as_user(&play, play.command("claude", &[PRINT, &["go"]].concat())));
         assert_eq!(end.code(), 0, "{hiding}: {end:#?}");
-        eventually(&format!("it is left: {hiding}"), Duration::from_secs(3), || !sleeps(&seconds));
+        wait(&format!("it is left: {hiding}"), Duration::from_secs(3), || !sleeps(&seconds));
         play.nothing_is_left(None);
     }
 }
@@ -80,7 +73,7 @@ fn what_hides_lives_on_where_daemons_are_kept() {
     let mut command = play.command("claude", &[PRINT, &["go"]].concat());
     command.env("AGENTGLOT_KEEP_DAEMONS", "1");
     assert_eq!(run(command).code(), 0);
-    eventually("it lives on", Duration::from_secs(10), || sleeps(&seconds));
+    wait("it lives on", Duration::from_secs(10), || sleeps(&seconds));
     rustix::process::kill_process(sleeper(&seconds).unwrap(), Signal::KILL).unwrap();
 }
 
@@ -111,12 +104,12 @@ fn what_hides_ends_when_we_are_killed() {
         let command = format!("{} sleep 1000", hiding.replace("SLEEP", &seconds) + "\n");
         let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
         let host = Host::new(as_user(&play, play.command("claude", &[PRINT, &["go"]].concat())));
-        eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+        wait("it runs", Duration::from_secs(20), || sleeps(&seconds));
         // The watcher looks around twice a second.
         std::thread::sleep(Duration::from_millis(1200));
         host.signal(Signal::KILL);
         host.end();
-        eventually(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
+        wait(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
         play.nothing_is_left(None);
     }
 }
@@ -141,7 +134,7 @@ fn nothing_leaves_a_group_of_ours_however_soon_we_are_killed() {
         let command = format!("{} sleep 1000", hiding.replace("SLEEP", &seconds) + "\n");
         let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
         let host = Host::new(play.command("claude", &[PRINT, &["go"]].concat()));
-        eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+        wait("it runs", Duration::from_secs(20), || sleeps(&seconds));
         let Some(pid) = sleeper(&seconds) else { continue };
         let groups = std::fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
         let has_group = groups.lines().any(|line| line.starts_with("0::") && line.contains("/agentglot-"));
@@ -151,11 +144,11 @@ fn nothing_leaves_a_group_of_ours_however_soon_we_are_killed() {
         }
         host.signal(Signal::KILL);
         host.end();
-        eventually(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
+        wait(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
         play.nothing_is_left(None);
         // The group went with it.
         let folder = group_of(&groups);
-        eventually("the group goes", Duration::from_secs(10), || {
+        wait("the group goes", Duration::from_secs(10), || {
             folder.as_ref().is_none_or(|folder| !folder.exists())
         });
     }
@@ -177,7 +170,7 @@ fn a_group_of_those_that_are_gone_is_ended_by_the_next_session() {
     let command = format!("{} sleep 1000", hides.replace("SLEEP", &seconds) + "\n");
     let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
     let host = Host::new(play.command("claude", &[PRINT, &["go"]].concat()));
-    eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+    wait("it runs", Duration::from_secs(20), || sleeps(&seconds));
     let pid = sleeper(&seconds).unwrap();
     let groups = std::fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
     let Some(folder) = group_of(&groups) else {
@@ -212,7 +205,7 @@ fn a_group_of_those_that_are_gone_is_ended_by_the_next_session() {
     host.end();
     assert!(folder.exists() && sleeps(&seconds), "nobody was left to do it");
     assert_eq!(play.one("claude", PRINT, "go").result()["result"], "All done.");
-    eventually("the next one ends it", Duration::from_secs(10), || !sleeps(&seconds) && !folder.exists());
+    wait("the next one ends it", Duration::from_secs(10), || !sleeps(&seconds) && !folder.exists());
     play.nothing_is_left(None);
 }
 
@@ -249,7 +242,7 @@ fn every_signal_ends_with_an_outcome_and_leaves_nothing() {
             let mut command = play.command(dialect, &[*args, &["go"]].concat());
             command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "60").env("TMPDIR", play.base());
             let host = Host::new(command);
-            eventually("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
+            wait("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
             std::thread::sleep(Duration::from_millis(100));
             let begun = Instant::now();
             host.signal(signal);
@@ -299,7 +292,7 @@ fn a_signal_before_anybody_answers_ends_with_an_outcome() {
                     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
                     u64::from_str_radix(mask.trim(), 16).unwrap_or(0) >> (Signal::XFSZ.as_raw() - 1) & 1 == 1
                 };
-                eventually(&format!("{what}: it listens"), Duration::from_secs(20), caught);
+                wait(&format!("{what}: it listens"), Duration::from_secs(20), caught);
                 if reads {
                     let mut stdin = host.take_stdin();
                     std::io::Write::write_all(&mut stdin, b"half a prom").unwrap();
@@ -382,7 +375,7 @@ fn nohup_and_the_background_of_a_script_are_heeded() {
     command.envs(given.get_envs().map(|(name, value)| (name, value.unwrap_or_default())));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let host = Host::new(command);
-    eventually("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
+    wait("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
     host.signal(Signal::HUP);
     let end = host.end();
     assert_eq!((end.code(), &end.result()["result"]), (0, &json!("All done.")), "{end:#?}");
@@ -433,7 +426,7 @@ fn what_the_killed_leave_is_swept_by_the_next() {
     };
     for _ in 0..8 {
         let host = start();
-        eventually("it was asked", Duration::from_secs(20), || {
+        wait("it was asked", Duration::from_secs(20), || {
             !ours(&temporary).iter().all(|path| *path == bystander)
         });
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -446,7 +439,7 @@ fn what_the_killed_leave_is_swept_by_the_next() {
     // One that lives holds its own.
     let living = start();
     let its = |path: &PathBuf| path.to_string_lossy().contains(&format!("agentglot-{}.", living.process.id()));
-    eventually("it began", Duration::from_secs(20), || ours(&temporary).iter().any(its));
+    wait("it began", Duration::from_secs(20), || ours(&temporary).iter().any(its));
     let next = Play::script(vec![done()]);
     let mut command = next.command("claude", &[PRINT, &["go"]].concat());
     command.env("TMPDIR", &temporary).current_dir(play.path(""));
@@ -456,7 +449,7 @@ fn what_the_killed_leave_is_swept_by_the_next() {
     assert_eq!(held.len(), 2, "the living one's and the bystander: {held:?}");
     living.signal(Signal::TERM);
     living.end();
-    eventually("all is swept", Duration::from_secs(5), || ours(&temporary) == [bystander.clone()]);
+    wait("all is swept", Duration::from_secs(5), || ours(&temporary) == [bystander.clone()]);
     let mut folders = vec![play.path("")];
     while let Some(folder) = folders.pop() {
         assert!(ours(&folder).is_empty(), "{:?}", ours(&folder));

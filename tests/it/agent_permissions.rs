@@ -1,16 +1,13 @@
 //! What the built-in agent runs where nobody can be asked.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::support::claude::bash;
 use crate::support::model::Answer;
 use crate::support::play::{ONE, PRINT, Play, said};
 
 /// Claude's program without permission for anything.
 const ASKS: &[&str] = &["-p", "--verbose", "--output-format", "stream-json"];
-
-fn bash(command: &str) -> (&'static str, Value) {
-    ("Bash", json!({"command": command, "description": "a command"}))
-}
 
 fn done() -> Answer {
     Answer::text("All done.")

@@ -1,178 +1,49 @@
 //! What hosts of the RFC see of the built-in agent's work: terminal output, displays of calls, events of the session.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::rfc::Keeper;
+use crate::support::model::{Answer, Asked, Server, Step};
+use crate::support::play::Play;
+use crate::support::rfc::{MESSAGES, Rfc};
 
-/// What the model answers to a request: the delta and why it stops; `Err` is a status without an answer.
-type Script = dyn Fn(&Value) -> Result<(Value, &'static str), u16> + Send + Sync;
-
-fn model(script: Box<Script>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let script: Arc<Script> = Arc::from(script);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let script = Arc::clone(&script);
-            std::thread::spawn(move || answer(stream, &*script));
-        }
-    });
-    format!("http://{address}/v1")
-}
-
-fn answer(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some((_, value)) = line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case("content-length")) {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let (delta, reason) = match script(&serde_json::from_slice(&body)?) {
-        Ok(said) => said,
-        Err(status) => {
-            let body = r#"{"error":{"message":"the loom is busy","type":"server_error"}}"#;
-            return write!(
-                stream,
-                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nretry-after-ms: 5\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-                body.len()
-            );
-        }
-    };
-    let chunk = |delta: Value, reason: Option<&str>| {
-        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
-        let usage = json!({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12});
-        let chunk = json!({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], "usage": usage});
-        format!("data: {chunk}\n\n")
-    };
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{}{}data: [DONE]\n\n",
-        chunk(delta, None),
-        chunk(json!({}), Some(reason))
-    )
-}
-
-fn call(id: &str, name: &str, arguments: &Value) -> (Value, &'static str) {
-    let call = json!({"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
-    (json!({"tool_calls": [call]}), "tool_calls")
-}
-
-fn done() -> (Value, &'static str) {
-    (json!({"content": "done"}), "stop")
+fn call(id: &str, name: &str, arguments: &Value) -> Answer {
+    Answer::steps(vec![Step::Call(id.to_owned(), name.to_owned(), arguments.to_string())])
 }
 
 /// How many calls have been answered.
-fn results(request: &Value) -> usize {
-    let all = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn results(asked: &Asked) -> usize {
+    let all = asked.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().filter(|message| message["role"] == "tool").count()
 }
 
 /// One call of a tool, then `done`.
-fn calls(name: &'static str, arguments: Value) -> Box<Script> {
-    Box::new(move |request| {
-        Ok(match results(request) {
-            0 => call("c1", name, &arguments),
-            _ => done(),
-        })
-    })
+fn calls(name: &str, arguments: &Value) -> Server {
+    Server::script(vec![call("c1", name, arguments), Answer::text("done")])
 }
 
-struct Session {
-    home: tempfile::TempDir,
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
+/// A session in front of this model, with one prompt.
+fn begin(model: Server, args: &[&str]) -> Rfc {
+    begin_with(Play::of(model), &[MESSAGES, args].concat())
 }
 
-impl Session {
-    /// A session in front of this model, with one prompt.
-    fn begin(script: Box<Script>, args: &[&str], files: &[(&str, &str)]) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let work = home.path().join("work");
-        fs::create_dir(&work).unwrap();
-        for (name, text) in files {
-            fs::write(work.join(name), text).unwrap();
-        }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
-        command.args(["run", "--as", "qwen", "--backend", "model:openai", "--"]).args(args);
-        if !args.contains(&"--output-format") {
-            command.args(["--input-format", "stream-json", "--output-format", "stream-json"]);
-        }
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        command
-            .env("HOME", home.path())
-            .env("OPENAI_BASE_URL", model(script))
-            .env("OPENAI_API_KEY", "k");
-        command.env("NO_PROXY", "127.0.0.1").current_dir(work);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (tell, lines) = channel();
-        std::thread::spawn(move || {
-            let mut keeper = Keeper::default();
-            for line in stdout.lines().map_while(Result::ok) {
-                let _ = tell.send(keeper.line(&line));
-            }
-        });
-        let mut session = Self {
-            home,
-            stdin: child.stdin.take(),
-            child,
-            lines,
-            seen: Vec::new(),
-        };
-        session.say(&json!({"session_id": "_new", "input": {"origin": "user", "parts": [{"type": "text", "text": "go"}]}}));
-        session
-    }
+fn begin_with(play: Play, args: &[&str]) -> Rfc {
+    // A model that is busy is asked again.
+    let mut session = Rfc::with(play, args, &|command| {
+        command.env("AGENTGLOT_MODEL_RETRIES", "3");
+    });
+    session.prompt("go");
+    session
+}
 
-    fn say(&mut self, line: &Value) {
-        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    /// The next line of which this holds.
-    fn until(&mut self, holds: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            let line = self
-                .lines
-                .recv_timeout(Duration::from_secs(30))
-                .unwrap_or_else(|_| panic!("nothing comes behind {:#?}", self.seen));
-            self.seen.push(line.clone());
-            if holds(&line) {
-                return line;
-            }
-        }
-    }
-
-    /// All lines, and the folder that it worked in.
-    fn end(mut self) -> (Vec<Value>, tempfile::TempDir) {
-        self.until(|line| line["metadata"]["summary"] == "true");
-        drop(self.stdin.take());
-        self.seen.extend(self.lines.iter());
-        assert!(self.child.wait().unwrap().success());
-        (self.seen, self.home)
-    }
+/// All lines.
+fn end(mut session: Rfc) -> Vec<Value> {
+    session.summary();
+    let end = session.end();
+    assert_eq!(end.code, Some(0), "{}", end.stderr);
+    end.lines
 }
 
 /// The annotations of a type, each with the content beside it.
@@ -260,9 +131,11 @@ fn the_screen_is_the_one_that_the_tool_made() {
             }
             script.push_str("os.write(2, b'\\x1b[31mwarn\\x1b[0m\\n')\n");
         }
-        let model = calls("run_shell_command", json!({"command": "python3 paint.py", "is_background": false}));
+        let model = calls("run_shell_command", &json!({"command": "python3 paint.py", "is_background": false}));
+        let play = Play::of(model);
+        fs::write(play.path("paint.py"), script).unwrap();
         let args = ["--yolo", "--input-format", "stream-json", "--output-format", format];
-        let (lines, _home) = Session::begin(model, &args, &[("paint.py", &script)]).end();
+        let lines = end(begin_with(play, &args));
         let whole = PIECES.concat();
         assert_eq!(bytes(&lines, "stdout"), whole, "{format}");
         assert_eq!(screen(bytes(&lines, "stdout").as_bytes()), screen(whole.as_bytes()));
@@ -305,9 +178,8 @@ fn is_asked(line: &Value) -> bool {
     line["type"] == "control_request"
 }
 
-fn leave(asked: &Value, behavior: &str) -> Value {
-    let result = json!({"behavior": behavior, "message": "not today"});
-    json!({"type": "control_response", "request_id": asked["request_id"], "response": {"subtype": "success", "result": result}})
+fn leave(session: &mut Rfc, asked: &Value, behavior: &str) {
+    session.answer_well(asked, json!({"behavior": behavior, "message": "not today"}));
 }
 
 #[test]
@@ -329,10 +201,12 @@ fn calls_are_shown_through_their_whole_life() {
             "canceled",
         ),
     ] {
-        let mut session = Session::begin(calls(name, arguments), &[], &[]);
+        let play = Play::of(calls(name, &arguments));
+        let keeps = play.again(play.server.clone());
+        let mut session = begin_with(play, MESSAGES);
         let asked = session.until(is_asked);
-        session.say(&leave(&asked, answer));
-        let (lines, home) = session.end();
+        leave(&mut session, &asked, answer);
+        let lines = end(session);
         let runs = if answer == "approve" {
             &["pending", "confirming", "executing"][..]
         } else {
@@ -351,7 +225,7 @@ fn calls_are_shown_through_their_whole_life() {
         } else {
             assert_eq!((&confirmation["type"], &confirmation["fileName"]), (&json!("edit"), &json!("loom.txt")));
             assert!(confirmation["fileDiff"].as_str().unwrap().contains("+two"), "{confirmation}");
-            assert_eq!(home.path().join("work/loom.txt").exists(), answer == "approve");
+            assert_eq!(keeps.path("loom.txt").exists(), answer == "approve");
         }
         if (name, answer) == ("write_file", "approve") {
             let display = &shown["result_display"];
@@ -370,7 +244,7 @@ fn calls_are_shown_through_their_whole_life() {
 #[test]
 fn lists_and_plans_have_kinds_of_their_own() {
     let todos = json!({"todos": [{"id": "1", "content": "warp", "status": "in_progress"}, {"id": "2", "content": "weft", "status": "pending"}]});
-    let (lines, _home) = Session::begin(calls("todo_write", todos), &["--yolo"], &[]).end();
+    let lines = end(begin(calls("todo_write", &todos), &["--yolo"]));
     let displays = annotations(&lines, "x-qwen-tool-display");
     let (shown, _) = displays.last().unwrap();
     assert_eq!(shown["result_display"]["kind"], "todo_list", "{shown}");
@@ -379,14 +253,11 @@ fn lists_and_plans_have_kinds_of_their_own() {
         json!({"id": "1", "content": "warp", "status": "in_progress"})
     );
 
-    let mut session = Session::begin(
-        calls("exit_plan_mode", json!({"plan": "# Weave\n- warp"})),
-        &["--approval-mode", "plan"],
-        &[],
-    );
+    let plan = json!({"plan": "# Weave\n- warp"});
+    let mut session = begin(calls("exit_plan_mode", &plan), &["--approval-mode", "plan"]);
     let asked = session.until(is_asked);
-    session.say(&leave(&asked, "approve"));
-    let (lines, _home) = session.end();
+    leave(&mut session, &asked, "approve");
+    let lines = end(session);
     let displays = annotations(&lines, "x-qwen-tool-display");
     let (confirming, _) = displays.iter().find(|(display, _)| display["status"] == "confirming").unwrap();
     assert_eq!(
@@ -402,22 +273,17 @@ fn lists_and_plans_have_kinds_of_their_own() {
 
 #[test]
 fn a_subagent_is_shown_while_it_works() {
-    let model: Box<Script> = Box::new(|request| {
-        let is_main = request["tools"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|tool| tool["function"]["name"] == "agent"));
-        Ok(match (is_main, results(request)) {
-            (true, 0) => call(
-                "main",
-                "agent",
-                &json!({"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}),
-            ),
-            (false, 0) => call("below", "run_shell_command", &json!({"command": "echo found", "is_background": false})),
-            (false, 1) => (json!({"content": "it is there"}), "stop"),
-            _ => done(),
-        })
+    let model = Server::start(|asked, _| match (asked.tools().iter().any(|name| name == "agent"), results(asked)) {
+        (true, 0) => call(
+            "main",
+            "agent",
+            &json!({"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}),
+        ),
+        (false, 0) => call("below", "run_shell_command", &json!({"command": "echo found", "is_background": false})),
+        (false, 1) => Answer::text("it is there"),
+        _ => Answer::text("done"),
     });
-    let (lines, _home) = Session::begin(model, &["--yolo"], &[]).end();
+    let lines = end(begin(model, &["--yolo"]));
     let displays = annotations(&lines, "x-qwen-tool-display");
     assert!(
         states(&lines, "below").is_empty(),
@@ -445,25 +311,22 @@ fn a_subagent_is_shown_while_it_works() {
 
 #[test]
 fn limits_cuts_and_new_attempts_are_events() {
-    let always: Box<Script> = Box::new(|request| Ok(call(&format!("c{}", results(request)), "list_directory", &json!({"path": "."}))));
-    let (lines, _home) = Session::begin(always, &["--yolo", "--max-session-turns", "2"], &[]).end();
+    let always = Server::start(|asked, _| call(&format!("c{}", results(asked)), "list_directory", &json!({"path": "."})));
+    let lines = end(begin(always, &["--yolo", "--max-session-turns", "2"]));
     let [event] = events(&lines, "MaxSessionTurns")[..] else {
         panic!("{lines:#?}")
     };
     assert_eq!(event["metrics"]["max_session_turns"], 2);
 
-    let (lines, _home) = Session::begin(Box::new(|_| Ok((json!({"content": "a long sto"}), "length"))), &[], &[]).end();
+    let cut = Answer::steps(vec![Step::Text("a long sto".into()), Step::Stop("length")]);
+    let lines = end(begin(Server::script(vec![cut]), &[]));
     let [event] = events(&lines, "MAX_TOKENS")[..] else {
         panic!("{lines:#?}")
     };
     assert_eq!(event["message"], "Response truncated due to token limits.");
 
-    let asked = std::sync::atomic::AtomicUsize::new(0);
-    let busy: Box<Script> = Box::new(move |_| match asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-        0 => Err(503),
-        _ => Ok(done()),
-    });
-    let (lines, _home) = Session::begin(busy, &[], &[]).end();
+    let busy = Answer::error(503, "the loom is busy").header("retry-after-ms", "5");
+    let lines = end(begin(Server::script(vec![busy, Answer::text("done")]), &[]));
     let [event] = events(&lines, "Retry")[..] else { panic!("{lines:#?}") };
     assert_eq!(
         (&event["metrics"]["attempt"], &event["metrics"]["error_status"]),
@@ -471,14 +334,11 @@ fn limits_cuts_and_new_attempts_are_events() {
         "{event}"
     );
 
-    let mut session = Session::begin(
-        calls("run_shell_command", json!({"command": "sleep 60", "is_background": false})),
-        &["--yolo"],
-        &[],
-    );
+    let sleeps = json!({"command": "sleep 60", "is_background": false});
+    let mut session = begin(calls("run_shell_command", &sleeps), &["--yolo"]);
     session.until(|line| line.to_string().contains("\"executing\""));
     session.say(&json!({"type": "control/cancel", "session_id": "any", "reason": "escape"}));
-    let (lines, _home) = session.end();
+    let lines = end(session);
     let [event] = events(&lines, "USER_CANCELLED")[..] else {
         panic!("{lines:#?}")
     };

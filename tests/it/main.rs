@@ -102,7 +102,7 @@ mod run_acp;
 #[cfg(target_os = "linux")]
 mod run_acp_agent;
 #[cfg(target_os = "linux")]
-mod run_acp_deeds;
+mod run_acp_client_calls;
 #[cfg(target_os = "linux")]
 mod run_acp_faults;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! Standing in for an agent of the Agent Client Protocol: what an editor says and hears, with sessions beside each other, whoever answers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -41,14 +41,7 @@ impl Editor {
 
     /// Reads until such a message comes.
     pub(crate) fn until(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match self.host.next(until.saturating_duration_since(Instant::now())) {
-                Ok(message) if is(&message) => return message,
-                Ok(_) => {}
-                Err(error) => panic!("no {what}: {error}; seen {:#?}", self.host.seen),
-            }
-        }
+        self.host.until_is(what, PATIENCE, is)
     }
 
     pub(crate) fn answer(&mut self, id: u64) -> Value {
@@ -104,12 +97,8 @@ impl Editor {
     }
 
     /// The editor goes; so does everything else.
-    pub(crate) fn leave(mut self, play: &Play) -> i32 {
-        let process = self.host.process.id();
-        self.host.close();
-        let code = self.host.end().code();
-        play.nothing_is_left(Some(process));
-        code
+    pub(crate) fn leave(self, play: &Play) -> i32 {
+        self.host.leave(play)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use crate::run_acp::Editor;
 use crate::support::model::{Answer, Server, Step};
 use crate::support::play::Play;
 use crate::support::stage::{Host, Stage};
+use crate::support::wait;
 
 /// The program with nothing in its environment that chooses anything.
 fn program(play: &Play, args: &[&str]) -> Command {
@@ -28,14 +29,6 @@ fn called(play: &Play, name: impl AsRef<OsStr>, args: &[&str]) -> Command {
     command
 }
 
-fn eventually(what: &str, is: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !is() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// A program that refuses to begin is ended, and nobody takes its session for open.
 #[test]
 fn a_session_that_is_refused_leaves_nothing() {
@@ -45,7 +38,7 @@ fn a_session_that_is_refused_leaves_nothing() {
     let cwd = stage.path("").display().to_string();
     let refused = editor.ask("session/new", json!({"cwd": cwd, "mcpServers": []}));
     assert!(refused["error"]["message"].as_str().unwrap().contains("not today"), "{refused}");
-    eventually("its program is gone", || stage.living().is_empty());
+    wait("its program is gone", Duration::from_secs(20), || stage.living().is_empty());
     editor.host.close();
     assert_eq!(editor.host.end().code(), 0);
 }
@@ -77,7 +70,7 @@ fn what_was_asked_is_answered_when_a_signal_ends_it() {
     let opened = editor.ask("session/new", json!({"cwd": play.at(""), "mcpServers": []}));
     let session = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
     let ids = [editor.prompt(&session, "one"), editor.prompt(&session, "two")];
-    eventually("the model is asked", || !play.server.asked().is_empty());
+    wait("the model is asked", Duration::from_secs(20), || !play.server.asked().is_empty());
     editor.host.signal(rustix::process::Signal::TERM);
     for id in ids {
         assert!(editor.answer(id)["error"]["message"].as_str().unwrap().contains("stopped"));

@@ -1,15 +1,15 @@
 //! Standing in for `codex exec`: the built-in agent under its tools, and other back ends behind its lines.
 
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::example;
 use crate::support::model::{Answer, Step};
 use crate::support::play::{Play, run};
 use crate::support::stage::{End, Host, Stage};
+use crate::support::{example, wait};
 
 /// As the SDK starts it, with permission for everything.
 const EXEC: &[&str] = &["exec", "--experimental-json", "--skip-git-repo-check", "--sandbox", "danger-full-access"];
@@ -358,11 +358,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
     let play = Play::script(vec![Answer::calls(&[shell("touch began; sleep 61; touch late")]), Answer::text("late")]);
     let mut host = Host::new(play.command("codex", &[EXEC, &["go"]].concat()));
     host.close();
-    let until = Instant::now() + Duration::from_secs(20);
-    while !play.path("began").exists() {
-        assert!(Instant::now() < until, "the command does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait("the command begins", Duration::from_secs(20), || play.path("began").exists());
     let process = host.process.id();
     host.signal(Signal::INT);
     let end = host.end();

@@ -7,31 +7,19 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::common::golden;
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
 use crate::support::stage::Host;
-use crate::support::{stderr, stdout};
+use crate::support::{lines, stderr, stdout, turns, wait};
 
 /// A run whose lines are read, with permission for everything. The prompt goes behind it.
 const STREAM: &[&str] = &["-y", "-m", "gpt-4o", "-o", "stream-json", "-p"];
 
-fn golden(log: &str) -> String {
-    format!("{}/golden/gemini/{log}", env!("CARGO_MANIFEST_DIR"))
-}
-
 /// A run of a recording.
 fn replay(log: &str, args: &[&str]) -> Output {
-    let backend = format!("replay:{}", golden(log));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
-    command.args(["run", "--as", "gemini", "--backend", &backend, "--"]).args(args);
+    let mut command = turns::replay("gemini", &format!("gemini/{log}"), &[], args);
     command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn lines(text: &[u8]) -> Vec<Value> {
-    text.split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).unwrap())
-        .collect()
 }
 
 /// Without what is another in each run.
@@ -63,7 +51,7 @@ fn recordings_are_told_again_and_end_with_their_codes() {
         ("midstream.out.jsonl", 1),
         ("turn_limit.jsonl", 53),
     ] {
-        let wanted = timeless(lines(&std::fs::read(golden(log)).unwrap()));
+        let wanted = timeless(lines(&std::fs::read(golden("gemini").join(log)).unwrap()));
         let prompt = wanted
             .iter()
             .find(|line| line["role"] == "user")
@@ -110,7 +98,7 @@ fn text_and_json_are_the_program_s() {
     );
     assert_eq!(tools["byName"]["list_directory"]["success"], 2);
     // The members that the program's object has, and no others.
-    let recorded: Value = serde_json::from_slice(&std::fs::read(golden("json.out.json")).unwrap()).unwrap();
+    let recorded: Value = serde_json::from_slice(&std::fs::read(golden("gemini/json.out.json")).unwrap()).unwrap();
     let names = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
     let known = &recorded["stats"]["models"]["gemini-2.5-pro"];
     assert_eq!(names(model), names(known));
@@ -361,11 +349,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
             Answer::text("late"),
         ]);
         let host = Host::new(play.command("gemini", &[STREAM, &["go"]].concat()));
-        let until = Instant::now() + Duration::from_secs(20);
-        while !play.path("began").exists() {
-            assert!(Instant::now() < until, "the command does not begin");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait("the command begins", Duration::from_secs(20), || play.path("began").exists());
         let process = host.process.id();
         host.signal(signal);
         let end = host.end();

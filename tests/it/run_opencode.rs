@@ -1,39 +1,27 @@
 //! Standing in for `opencode run`: recordings that answer, the built-in agent under its tools, and what it does with command lines.
 
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::common::golden;
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
 use crate::support::stage::{End, Host};
-use crate::support::{stderr, stdout};
+use crate::support::{lines, stderr, stdout, turns, wait};
 
 /// A run whose lines are read. The prompt goes behind it.
 const STREAM: &[&str] = &["run", "-m", "openai/gpt-4o", "--format", "json"];
 /// One whose text is read.
 const TEXT: &[&str] = &["run", "-m", "openai/gpt-4o"];
 
-fn golden(log: &str) -> String {
-    format!("{}/golden/{log}", env!("CARGO_MANIFEST_DIR"))
-}
-
 /// A run of a recording.
 fn replay(log: &str, args: &[&str]) -> Output {
-    let backend = format!("replay:{}", golden(log));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
-    command.args(["run", "--as", "opencode", "--backend", &backend, "--", "run"]).args(args);
+    let mut command = turns::replay("opencode", log, &[], &[&["run"], args].concat());
     command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn lines(text: &[u8]) -> Vec<Value> {
-    text.split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).unwrap())
-        .collect()
 }
 
 /// Without what is another in each run.
@@ -303,11 +291,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
         let mut host = Host::new(play.command("opencode", &[STREAM, &["go"]].concat()));
         // The prompt may come on standard input too: its end is waited for.
         host.close();
-        let until = Instant::now() + Duration::from_secs(20);
-        while !play.path("began").exists() {
-            assert!(Instant::now() < until, "the command does not begin");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait("the command begins", Duration::from_secs(20), || play.path("began").exists());
         let process = host.process.id();
         host.signal(signal);
         let end = host.end();

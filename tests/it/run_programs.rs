@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::Scratch;
+use crate::common::{Scratch, golden};
 use crate::support::stage::{CLAUDE, Stage, request, user};
 use crate::support::turns::{prompts, said, stage, starts};
 use crate::support::within;
@@ -59,12 +59,8 @@ fn turns(stage: &Stage) -> Vec<Vec<String>> {
     starts[1..].to_vec()
 }
 
-fn golden(log: &str) -> String {
-    format!("{}/golden/{log}", env!("CARGO_MANIFEST_DIR"))
-}
-
 fn plays(log: &str) -> Vec<String> {
-    vec!["read all".to_owned(), format!("file 0 {}", golden(log))]
+    vec!["read all".to_owned(), format!("file 0 {}", golden(log).display())]
 }
 
 /// The first lines of a log: its program dies there.
@@ -178,7 +174,7 @@ fn opencode_is_told_the_mode_of_permission_in_its_environment() {
     within(60, async {
         for (mode, rules, flag) in [("default", true, false), ("plan", true, false), ("bypassPermissions", false, true)] {
             let asks = ["read all", "env OPENCODE_PERMISSION"].map(str::to_owned).to_vec();
-            let stage = stage_for(&[[asks, vec![format!("file 0 {}", golden("opencode/bash.out.jsonl"))]].concat()]);
+            let stage = stage_for(&[[asks, vec![format!("file 0 {}", golden("opencode/bash.out.jsonl").display())]].concat()]);
             let records = stage.path("records").display().to_string();
             let args = [CLAUDE, &["--permission-mode", mode]].concat();
             let mut host = stage.host("claude", "opencode", &["--record", &records], &args);

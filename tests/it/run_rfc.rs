@@ -26,14 +26,7 @@ fn ends_turn(line: &Value) -> bool {
 
 /// The next line that says this.
 fn until(host: &mut Host, what: &str) -> Value {
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        match host.next(until.saturating_duration_since(Instant::now())) {
-            Ok(line) if line.to_string().contains(what) => return line,
-            Ok(_) => {}
-            Err(error) => panic!("nobody says {what}: {error}; seen {:#?}", host.seen),
-        }
-    }
+    host.until_is(what, Duration::from_secs(20), |line| line.to_string().contains(what))
 }
 
 /// An agent of Claude's that answers each of so many prompts.

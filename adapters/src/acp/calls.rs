@@ -321,16 +321,7 @@ impl Calls {
                 .shown(said, before, output, cx)
                 .unwrap_or_else(|| call.output(output, said, before, cx)),
         };
-        ToolResult {
-            call: id,
-            name: None,
-            status,
-            content,
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        }
+        ToolResult::new(id, status, content)
     }
 }
 

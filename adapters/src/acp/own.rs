@@ -9,8 +9,8 @@ use super::{MODELS, MODES, PARAMS, RECORDED, RESULT, TOOL_CALL, UPDATE};
 use crate::chat::Members;
 use crate::codec::Cx;
 use crate::event::{
-    At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, Permission, Piece, Prompt, PromptSource, Request,
-    Response, ResultStatus, Session, ToolResult,
+    At, Block, Content, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, Permission, Piece, Prompt, PromptSource, Request, Response,
+    ResultStatus, Session, ToolResult,
 };
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -297,15 +297,8 @@ fn field<'a>(fields: Fields<'a>, at: At<'_>, name: &str) -> Option<Raw<'a>> {
 /// Writes the fields of an object, each behind a comma, but for those that stand elsewhere.
 fn members(fields: Fields<'_>, at: At<'_>, but: &[&str], out: &mut Out) {
     for field in fields.iter().filter(|field| field.at == at && !but.iter().any(|name| field.key.is(name))) {
-        member(field, out);
+        field.write_next(out);
     }
-}
-
-fn member(field: &Field<'_>, out: &mut Out) {
-    out.lit(",");
-    out.str(field.key);
-    out.lit(":");
-    out.unchecked(field.value);
 }
 
 /// The members of an object that has others: the first comma is taken back.
@@ -387,7 +380,7 @@ fn blocks(content: Content<'_>, out: &mut Out) {
             Block::Text { text, fields } | Block::Thinking(crate::event::Thinking { text, fields, .. }) => {
                 out.lit("{\"type\":\"text\",\"text\":");
                 out.str(*text);
-                fields.iter().for_each(|field| member(field, out));
+                fields.iter().for_each(|field| field.write_next(out));
                 out.lit("}");
             }
             Block::Media(crate::event::Media { raw, .. }) | Block::Other { raw, .. } => out.unchecked(*raw),
@@ -494,7 +487,7 @@ fn ended(origin: Origin<'_>, outcome: &Outcome<'_>, fields: Fields<'_>, out: &mu
         out.lit(",\"error\":");
         object(out, |out| {
             let code = fields.iter().filter(|field| field.at == ERROR && field.key.is("code"));
-            code.for_each(|field| member(field, out));
+            code.for_each(|field| field.write_next(out));
             if field(fields, ERROR, "message").is_none() {
                 out.str_if(",\"message\":", outcome.error);
             }

@@ -3,8 +3,7 @@
 use super::client::Conversation;
 use super::server::Sessions;
 use crate::codec::{Dialect, Layout, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, Request};
+use crate::conduct::{Conduct, Damage, Ended, Misread};
 use crate::launch::{ArgError, Flag, Grammar, InputFormat, Launch, PermissionMode, Program, PromptBy, Traits, flags};
 
 pub(crate) static PROGRAM: Program = Program {
@@ -74,10 +73,6 @@ struct Acp;
 impl Conduct for Acp {
     fn version(&self) -> &'static str {
         PROGRAM.version
-    }
-
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
     }
 
     fn damaged(&self, line: &Misread<'_>) -> Damage {

@@ -39,8 +39,7 @@ fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>>
                 path: path()?,
                 start: optional(start, whole)?,
                 count: optional(count, whole)?,
-                pages: None,
-                capped: false,
+                ..Read::default()
             })
         }
         ToolKind::Edit => edit(input, path)?,
@@ -57,8 +56,7 @@ fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>>
                 command: command?.string()?,
                 timeout: optional(timeout, whole)?,
                 description: optional(description, Raw::string)?,
-                background: None,
-                directory: None,
+                ..Shell::default()
             })
         }
         ToolKind::Todo => {

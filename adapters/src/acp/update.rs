@@ -3,7 +3,7 @@
 use super::UPDATE;
 use super::answers::{Ends, read_usage};
 use super::calls::Step;
-use super::client::is_deed;
+use super::client::is_client_call;
 use super::decode::{Decoder, Line, Open, content};
 use super::fields::knows;
 use crate::blocks::api_error;
@@ -331,7 +331,7 @@ impl Decoder {
                 self.tell_call(id, Some(&news.update), &[], origin, &cx, sink);
                 let result = self.calls.result(id, &mut news.update, &before, self.turn.cancelled, &cx);
                 self.turn.resulted |= origin.parent.is_none();
-                self.turn.ran |= origin.parent.is_none() && !is_deed(id.as_escaped());
+                self.turn.ran |= origin.parent.is_none() && !is_client_call(id.as_escaped());
                 sink.event(&Event {
                     origin,
                     kind: Kind::ToolResult(cx.keep(result)),
@@ -379,14 +379,8 @@ impl Decoder {
         };
         self.reply(news, cx.list(&[Block::Call(call)]), sink)?;
         let result = cx.keep(ToolResult {
-            call: id,
             name: Some(name),
-            status: ResultStatus::Success,
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(id, ResultStatus::Success, Content::Text(Str::EMPTY))
         });
         (self.turn.resulted, self.turn.ran) = (true, true);
         sink.event(&Event::new(origin, Kind::ToolResult(result)));

@@ -358,16 +358,11 @@ impl Decoder {
         let media = line.ours().and_then(|ours| ours.get("media"));
         line.text("toolCallId");
         line.usual_role("tool");
-        let result = cx.keep(ToolResult {
+        let result = cx.keep(ToolResult::new(
             call,
-            name: None,
-            status: status.unwrap_or(ResultStatus::Success),
-            content: parts::with_media(parts::content(content, &cx), media, &cx),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        });
+            status.unwrap_or(ResultStatus::Success),
+            parts::with_media(parts::content(content, &cx), media, &cx),
+        ));
         if content.shape() == Some(Shape::String) {
             line.members.take_raw("content");
         }

@@ -99,10 +99,7 @@ impl Encoder {
                 };
                 let says = |out: &mut Out| {
                     for field in &event.fields[..event.fields.len() - said.fields.len()] {
-                        out.lit(",");
-                        out.str(field.key);
-                        out.lit(":");
-                        out.unchecked(field.value);
+                        field.write_next(out);
                     }
                     out.str_if(",\"encryptedValue\":", data);
                 };
@@ -222,10 +219,7 @@ fn line(word: &str, event: &Event<'_>, says: impl FnOnce(&mut Out), out: &mut Ou
     out.str_if(",\"subagentRunId\":", event.origin.agent.and_then(|agent| agent.id));
     says(out);
     for field in event.fields.iter().filter(|field| field.at == At::Line && !field.key.is("type")) {
-        out.lit(",");
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write_next(out);
     }
     out.lit("}\n");
 }

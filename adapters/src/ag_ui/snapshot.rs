@@ -191,16 +191,11 @@ impl Decoder {
         let content = parts::content(content, cx);
         let silent = matches!(content, Content::Text(text) if text.is_empty());
         let said = error.filter(|_| silent).and_then(Raw::string).map(Content::Text);
-        let result = cx.keep(ToolResult {
+        let result = cx.keep(ToolResult::new(
             call,
-            name: None,
-            status: if error.is_some() { ResultStatus::Error } else { ResultStatus::Success },
-            content: said.unwrap_or(content),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        });
+            if error.is_some() { ResultStatus::Error } else { ResultStatus::Success },
+            said.unwrap_or(content),
+        ));
         tell(Kind::ToolResult(result), origin, fields, sink);
         Was::New
     }

@@ -4,17 +4,17 @@
 //! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
-mod again;
 mod ahead;
-mod asked;
 mod blocks;
 mod calls;
-mod late;
+mod held_line;
+mod late_arguments;
 mod pending;
+mod permission_arguments;
 mod pieces;
 mod results;
 mod round;
-mod served;
+mod server_tools;
 mod settle;
 mod thread;
 mod turn;
@@ -27,11 +27,11 @@ use crate::threads::Threads;
 use crate::tools::Translate;
 use crate::trace::Kept;
 use ahead::Ahead;
-use asked::Asked;
 use calls::Calls;
-use late::Late;
+use late_arguments::Late;
 use pending::NO_PLACE;
-use served::Served;
+use permission_arguments::Asked;
+use server_tools::Served;
 use thread::Thread;
 
 /// What the assembler is to do besides.

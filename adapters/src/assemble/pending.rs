@@ -378,20 +378,14 @@ pub(super) fn tell_waited(
 
 /// Per number the last value said wins.
 pub(super) fn merge(into: &mut Option<Usage<'static>>, new: &Usage<'_>) {
-    let new = new.detached();
-    match into {
-        None => *into = Some(new),
-        Some(old) => {
-            old.input = new.input.or(old.input);
-            old.output = new.output.or(old.output);
-            old.reasoning = new.reasoning.or(old.reasoning);
-            old.cache_read = new.cache_read.or(old.cache_read);
-            old.cache_write = new.cache_write.or(old.cache_write);
-            old.total = new.total.or(old.total);
-            old.inclusive = new.inclusive;
-            old.reasoning_beside = new.reasoning_beside;
-        }
-    }
+    *into = Some(match into {
+        None => new.detached(),
+        Some(old) => Usage {
+            scope: old.scope,
+            provenance: old.provenance,
+            ..new.over(old)
+        },
+    });
 }
 
 /// Whether pieces of a call's arguments, put together, say the same as the arguments.

@@ -2,7 +2,7 @@
 //! and answered before them.
 
 use super::Down;
-use super::again::Held;
+use super::held_line::Held;
 use crate::codec::{Decoder, Dialect, Encode};
 use crate::event::{Event, Input, Kind, Sink};
 

@@ -342,15 +342,11 @@ impl Assembler {
                 });
                 let id = Str::trusted(self.calls.id(at));
                 let result = ToolResult {
-                    call: id,
                     name: Some(Str::trusted(self.calls.name(at))),
-                    status: ResultStatus::Canceled,
-                    content: Content::Text(text),
                     is_error: Some(true),
-                    detail: None,
-                    fields: &[],
                     // Where tools are translated the target knows its own call.
                     of: self.duties.tools.is_none().then(|| self.calls.get(at, id, down.cx)),
+                    ..ToolResult::new(id, ResultStatus::Canceled, Content::Text(text))
                 };
                 let origin = Origin {
                     session: outcome.origin.session,

@@ -221,10 +221,7 @@ impl Encoder {
     fn own_facts(&mut self, fields: Fields<'_>, out: &mut Out) {
         for field in fields {
             let from = out.len();
-            out.lit(",");
-            out.str(field.key);
-            out.lit(":");
-            out.unchecked(field.value);
+            field.write_next(out);
             let written = out.take_from(from);
             match field.at {
                 At::Part(AGENT) if field.key.is("name") => {

@@ -41,14 +41,8 @@ impl<'a> Teller<'_, 'a> {
             result.take_raw("content");
             let status = status_of(raw);
             let told = cx.keep(ToolResult {
-                call,
-                name: None,
-                status,
-                content,
                 is_error: (status != ResultStatus::Success).then_some(true),
-                detail: None,
-                fields: &[],
-                of: None,
+                ..ToolResult::new(call, status, content)
             });
             let mut fields = self.fields();
             result.pour(At::Line, knows, &mut fields);

@@ -319,10 +319,7 @@ impl Encoder {
         }
         held(out, |out| {
             for field in fields.iter().filter(|field| field.at == at) {
-                out.lit(",");
-                out.str(field.key);
-                out.lit(":");
-                out.unchecked(field.value);
+                field.write_next(out);
             }
         })
     }

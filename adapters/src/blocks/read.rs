@@ -217,14 +217,9 @@ impl<'c, 'a> Reader<'c, 'a> {
                 };
                 self.cx.took(kind.as_escaped());
                 return Ok(Part::Result(ToolResult {
-                    call,
-                    name: None,
-                    status,
-                    content: content.unwrap_or(Content::Blocks(&[])),
                     is_error,
-                    detail: None,
                     fields: members.finish_with(input),
-                    of: None,
+                    ..ToolResult::new(call, status, content.unwrap_or(Content::Blocks(&[])))
                 }));
             }
             "image" | "document" => {

@@ -53,14 +53,8 @@ impl Decoder {
         };
         self.reply(Block::Call(call), fields.into_bump_slice(), &cx, sink);
         let result = cx.keep(ToolResult {
-            call: id,
             name: Some(name),
-            status: ResultStatus::Success,
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(id, ResultStatus::Success, Content::Text(Str::EMPTY))
         });
         self.tell(Kind::ToolResult(result), &[], &cx, sink);
         Ok(())
@@ -199,15 +193,11 @@ impl<'a> ItemLine<'a> {
             raw: object(&shown, &cx),
         });
         ToolResult {
-            call: call.id,
             name: Some(call.name),
-            status,
-            content,
-            is_error: None,
             detail,
-            fields: &[],
             // The line says its call again.
             of: Some(call),
+            ..ToolResult::new(call.id, status, content)
         }
     }
 }

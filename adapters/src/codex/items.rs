@@ -192,7 +192,7 @@ impl Item<'_, '_> {
             }
         }
         for field in self.inside().filter(|field| !self.tool.order.iter().any(|name| field.key.is(name))) {
-            member(field, out);
+            field.write_next(out);
         }
         out.lit("}");
     }
@@ -204,7 +204,7 @@ impl Item<'_, '_> {
 
 /// The fields of one object, each behind a comma.
 pub(super) fn fields(fields: Fields<'_>, at: At<'_>, out: &mut Out) {
-    fields.iter().filter(|field| field.at == at).for_each(|field| member(field, out));
+    fields.iter().filter(|field| field.at == at).for_each(|field| field.write_next(out));
 }
 
 fn named(name: &str, value: Raw<'_>, out: &mut Out) {
@@ -212,13 +212,6 @@ fn named(name: &str, value: Raw<'_>, out: &mut Out) {
     out.lit(name);
     out.lit("\":");
     out.unchecked(value);
-}
-
-fn member(field: &Field<'_>, out: &mut Out) {
-    out.lit(",");
-    out.str(field.key);
-    out.lit(":");
-    out.unchecked(field.value);
 }
 
 /// An object of members of the line, which it stands for.

@@ -44,14 +44,8 @@ fn call<'a>(id: Str<'a>, name: &'static str, input: Raw<'a>) -> ToolCall<'a> {
 
 const fn answered<'a>(call: ToolCall<'a>, status: ResultStatus, content: Content<'a>) -> (ToolCall<'a>, ToolResult<'a>) {
     let result = ToolResult {
-        call: call.id,
         name: Some(call.name),
-        status,
-        content,
-        is_error: None,
-        detail: None,
-        fields: &[],
-        of: None,
+        ..ToolResult::new(call.id, status, content)
     };
     (call, result)
 }

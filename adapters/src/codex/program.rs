@@ -7,8 +7,7 @@ mod text;
 
 use super::app_server;
 use crate::codec::{Dialect, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, Request};
+use crate::conduct::Conduct;
 use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Sub, SubCommand, Traits, flags};
 
 /// What it is called in its lines and by `--version`.
@@ -161,18 +160,6 @@ struct CodexExec;
 impl Conduct for CodexExec {
     fn version(&self) -> &'static str {
         VERSION
-    }
-
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
-    }
-
-    fn damaged(&self, _line: &Misread<'_>) -> Damage {
-        Damage::Ignored
-    }
-
-    fn exit_code(&self, ended: Ended) -> u8 {
-        u8::from(ended.is_error || ended.outcome.is_none())
     }
 
     /// Hosts take a turn that has failed for just that, and not for one that they have stopped.

@@ -36,10 +36,7 @@ pub(super) fn name(key: &str, out: &mut Out) {
 /// The fields of one object, each behind a comma.
 pub(super) fn fields(fields: Fields<'_>, at: At<'_>, out: &mut Out) {
     for field in fields.iter().filter(|field| field.at == at) {
-        out.lit(",");
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write_next(out);
     }
 }
 

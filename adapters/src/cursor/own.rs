@@ -199,9 +199,7 @@ fn object(event: &Event<'_>, called: Str<'_>, input: Option<Raw<'_>>, result: Op
     let inside = |field: &&Field<'_>| matches!(field.at, At::Part(at) if at.starts_with("/tool_call/"));
     for field in event.fields.iter().filter(inside) {
         comma(out);
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write(out);
     }
     out.lit("}");
     fields(event.fields, At::Part("/tool_call"), out);

@@ -4,8 +4,7 @@
 
 use crate::codec::Dialect;
 use crate::codec::Mode;
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, Request};
+use crate::conduct::Conduct;
 use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, Sub, SubCommand, Traits, flags, wants_json};
 
 pub(crate) static PROGRAM: Program = Program {
@@ -149,20 +148,7 @@ impl Conduct for CursorAgent {
         super::VERSION
     }
 
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
-    }
-
-    fn damaged(&self, _line: &Misread<'_>) -> Damage {
-        Damage::Ignored
-    }
-
-    /// A run that fails has no result line; the code says it.
-    fn exit_code(&self, ended: Ended) -> u8 {
-        u8::from(ended.is_error || ended.outcome.is_none())
-    }
-
-    /// A failed turn has no line at all.
+    /// A failed turn has no line at all; the exit code says it.
     fn tells_failures(&self, _mode: Mode) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-use crate::json::{Raw, Str};
+use crate::json::{Out, Raw, Str};
 
 /// The members of a line that the model has no place for, in the order in which they stand.
 pub type Fields<'a> = &'a [Field<'a>];
@@ -15,6 +15,21 @@ pub struct Field<'a> {
     /// Whether the dialect's page names it. An unknown field is kept, passes through within its dialect, and is told to
     /// the ledger of every other.
     pub known: bool,
+}
+
+impl Field<'_> {
+    /// Writes it as a member of an object.
+    pub(crate) fn write(&self, out: &mut Out) {
+        out.str(self.key);
+        out.lit(":");
+        out.unchecked(self.value);
+    }
+
+    /// The same behind a comma.
+    pub(crate) fn write_next(&self, out: &mut Out) {
+        out.lit(",");
+        self.write(out);
+    }
 }
 
 /// The object of a line that a field stands in.

@@ -104,6 +104,20 @@ pub struct ToolResult<'a> {
 }
 
 impl<'a> ToolResult<'a> {
+    /// One that says no more than what came of the call.
+    pub const fn new(call: Str<'a>, status: ResultStatus, content: Content<'a>) -> Self {
+        Self {
+            call,
+            name: None,
+            status,
+            content,
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        }
+    }
+
     /// The tool's name, where the result says of it what its call does: where the call has it, it is not lost.
     pub(crate) fn name_again(&self) -> Option<Str<'a>> {
         self.name.filter(|name| self.of.is_none_or(|call| call.name == *name))

@@ -306,6 +306,20 @@ impl<'a> Usage<'a> {
             .all(|c| c.value == 0)
     }
 
+    /// These numbers, and where one is missing that of `old`: the last value said wins.
+    pub(crate) fn over(&self, old: &Usage<'_>) -> Usage<'static> {
+        let (new, old) = (self.detached(), old.detached());
+        Usage {
+            input: new.input.or(old.input),
+            output: new.output.or(old.output),
+            reasoning: new.reasoning.or(old.reasoning),
+            cache_read: new.cache_read.or(old.cache_read),
+            cache_write: new.cache_write.or(old.cache_write),
+            total: new.total.or(old.total),
+            ..new
+        }
+    }
+
     /// The same numbers without any tie to a source line.
     pub fn detached(&self) -> Usage<'static> {
         let free = |c: Option<Count<'_>>| c.map(|c| Count::derived(c.value));

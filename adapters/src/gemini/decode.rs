@@ -254,16 +254,7 @@ impl Decoder {
             }
             None => line.members.text("output", &cx).map_or(Content::Blocks(&[]), Content::Text),
         };
-        let result = cx.keep(ToolResult {
-            call,
-            name: None,
-            status,
-            content,
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        });
+        let result = cx.keep(ToolResult::new(call, status, content));
         let kind = Kind::ToolResult(result);
         self.only(&line, origin, kind, line.rest_behind(fields), sink);
         Ok(())

@@ -1,9 +1,9 @@
 //! Events to Gemini CLI's lines: who writes what.
 
 use super::NO_TIME;
-use super::deeds::Names;
 use super::lines::{OUTPUT, close, error, error_of, member, texts};
 use super::stats::Taken;
+use super::tool_stats::Names;
 use super::turn::Turn;
 use crate::answer::Answer;
 use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
@@ -212,7 +212,7 @@ impl Encoder {
         let taken = Taken {
             usage: outcome.usage,
             outcome,
-            deeds: &self.turn.deeds,
+            tool_stats: &self.turn.tool_stats,
             rounds: 0,
             model: None,
             document: false,

@@ -24,10 +24,7 @@ pub(super) fn texts<'t>(name: &str, texts: impl Iterator<Item = Str<'t>>, out: &
 /// Writes the fields of the line itself that have no place before its end, and ends it.
 pub(super) fn close(fields: Fields<'_>, out: &mut Out) {
     for field in fields.iter().filter(|field| field.at == At::Line && !field.key.is(OUTPUT)) {
-        out.lit(",");
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write_next(out);
     }
     out.lit("}\n");
 }
@@ -45,10 +42,7 @@ pub(super) fn error<'t>(message: impl Iterator<Item = Str<'t>>, fields: Fields<'
     out.unchecked(kind.value);
     texts("message", message, out);
     for field in fields.iter().filter(|field| field.at == part && !field.key.is("type")) {
-        out.lit(",");
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write_next(out);
     }
     out.lit("}");
     true

@@ -5,7 +5,6 @@
 
 pub(crate) mod chat;
 mod decode;
-mod deeds;
 mod document;
 mod encode;
 mod ends;
@@ -19,6 +18,7 @@ mod results;
 mod schema;
 mod serves;
 mod stats;
+mod tool_stats;
 mod tools;
 mod turn;
 

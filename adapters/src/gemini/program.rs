@@ -4,8 +4,7 @@
 use super::ends;
 use super::serves::SERVES;
 use crate::codec::{Dialect, Layout, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, Request};
+use crate::conduct::{Conduct, Ended};
 use crate::launch::{
     ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, SubCommand, Traits, flags, not_here, yargs_error,
 };
@@ -139,14 +138,6 @@ struct GeminiCli;
 impl Conduct for GeminiCli {
     fn version(&self) -> &'static str {
         VERSION
-    }
-
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
-    }
-
-    fn damaged(&self, _line: &Misread<'_>) -> Damage {
-        Damage::Ignored
     }
 
     /// Of a failed call of the model's API it is the HTTP status, cut to eight bits.

@@ -1,6 +1,6 @@
 //! What a run took: the members of `stats`, in the two forms that the two formats have.
 
-use super::deeds::Deeds;
+use super::tool_stats::ToolStats;
 use crate::chat::Members;
 use crate::event::{Count, Counted, Outcome, Provenance, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
@@ -89,7 +89,7 @@ pub(super) struct Taken<'t> {
     pub(super) usage: Option<Usage<'t>>,
     pub(super) outcome: &'t Outcome<'t>,
     /// The calls of tools.
-    pub(super) deeds: &'t Deeds,
+    pub(super) tool_stats: &'t ToolStats,
     /// How often the model was asked, if that is known.
     pub(super) rounds: u64,
     /// The model, escaped.
@@ -157,7 +157,7 @@ impl Taken<'_> {
             }
         }
         out.lit(",\"tool_calls\":");
-        out.number(self.deeds.calls());
+        out.number(self.tool_stats.calls());
         out.lit(",\"models\":{");
         if let Some(model) = self.model {
             out.lit("\"");
@@ -185,7 +185,7 @@ impl Taken<'_> {
             out.lit("}}}");
         }
         out.lit("},\"tools\":{");
-        self.deeds.write(out);
+        self.tool_stats.write(out);
         out.lit("},\"files\":{\"totalLinesAdded\":0,\"totalLinesRemoved\":0}");
         out.invented("/stats/files", "the source does not count the lines that were changed");
     }

@@ -1,12 +1,12 @@
 //! What another dialect said, as runs of one turn each: init, prompt, pieces of text, calls and their results, result.
 
-use super::deeds::Deeds;
 use super::document::lay_out;
 use super::encode::{Encoder, output, status};
 use super::ends::{error_code, error_type, message};
 use super::lines::{close, error_of, member};
 use super::results::Results;
 use super::stats::{Taken, plus};
+use super::tool_stats::ToolStats;
 use super::{FORBIDDEN, TOOL_ERROR, UNKNOWN};
 use crate::answer::used_in;
 use crate::codec::Layout;
@@ -26,7 +26,7 @@ pub(super) struct Turn {
     prompts: Vec<String>,
     /// All that the model said in it, escaped.
     said: String,
-    pub(super) deeds: Deeds,
+    pub(super) tool_stats: ToolStats,
     results: Results,
     /// How often the model was asked.
     rounds: u64,
@@ -206,10 +206,10 @@ impl Encoder {
 
     fn call(&mut self, call: &ToolCall<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
-        self.turn.deeds.called(call);
+        self.turn.tool_stats.called(call);
         match self.style.mode.layout {
             Layout::Text => return self.end_line(out),
-            Layout::Document => return self.turn.deeds.names(call, out),
+            Layout::Document => return self.turn.tool_stats.names(call, out),
             _ => {}
         }
         if self.style.agent && self.turn.results.called(call.id) {
@@ -227,7 +227,7 @@ impl Encoder {
     fn tool_result(&mut self, result: &ToolResult<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
         self.answer.take_back(out);
-        self.turn.deeds.answered(result);
+        self.turn.tool_stats.answered(result);
         if !self.is_stream() {
             return;
         }
@@ -361,7 +361,7 @@ impl Encoder {
         Taken {
             usage,
             outcome,
-            deeds: &self.turn.deeds,
+            tool_stats: &self.turn.tool_stats,
             rounds: self.turn.rounds,
             model: self.model.as_deref(),
             document: self.is_document(),
@@ -397,7 +397,7 @@ impl Encoder {
             self.said.append(&mut self.facts);
         }
         self.tools.lose(LAST, out);
-        self.tools = self.turn.deeds.named(written, out);
+        self.tools = self.turn.tool_stats.named(written, out);
         self.end_result(outcome, out);
         out.lit("}");
         lay_out(from, out);

@@ -2,7 +2,7 @@
 
 use super::encode::Encoder;
 use super::{DATA, ERROR, INVALID, PART, STATE};
-use crate::event::{At, Block, Event, Field, Kind, Notice, Outcome, ResultStatus, Time, ToolCall, ToolResult};
+use crate::event::{At, Block, Event, Kind, Notice, Outcome, ResultStatus, Time, ToolCall, ToolResult};
 use crate::json::{Out, Raw, Str};
 
 impl Encoder {
@@ -175,18 +175,11 @@ fn named(name: &str, value: Option<Raw<'_>>, out: &mut Out) {
     out.unchecked(value);
 }
 
-fn member(field: &Field<'_>, out: &mut Out) {
-    out.lit(",");
-    out.str(field.key);
-    out.lit(":");
-    out.unchecked(field.value);
-}
-
 /// The fields of an object that are not written yet.
 fn rest(event: &Event<'_>, at: At<'_>, written: &[&str], out: &mut Out) {
     for found in event.fields.iter().filter(|field| field.at == at) {
         if !written.iter().any(|name| found.key.is(name)) {
-            member(found, out);
+            found.write_next(out);
         }
     }
 }

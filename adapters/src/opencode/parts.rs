@@ -91,21 +91,21 @@ impl<'a> Part<'a> {
             let files = state.get("attachments").into_iter().flat_map(Raw::elements).filter_map(image);
             let blocks: Vec<_> = std::iter::once(Block::Text { text, fields: &[] }).chain(files).collect();
             ToolResult {
-                call: id,
                 name: Some(name),
-                status,
-                content: if blocks.len() > 1 {
-                    Content::Blocks(cx.list(&blocks))
-                } else {
-                    Content::Text(text)
-                },
-                is_error: None,
                 detail: metadata.map(|raw| Detail {
                     shape: DetailShape::Opencode,
                     raw,
                 }),
-                fields: &[],
                 of: Some(call),
+                ..ToolResult::new(
+                    id,
+                    status,
+                    if blocks.len() > 1 {
+                        Content::Blocks(cx.list(&blocks))
+                    } else {
+                        Content::Text(text)
+                    },
+                )
             }
         });
         let mut fields = FieldList::new_in(cx.arena);

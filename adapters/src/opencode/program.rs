@@ -3,8 +3,8 @@
 
 use super::serves::SERVES;
 use crate::codec::{Dialect, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
-use crate::event::{Fields, OutcomeKind, Request};
+use crate::conduct::{Conduct, Ended};
+use crate::event::OutcomeKind;
 use crate::launch::{ArgError, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, Sub, SubCommand, Traits, flags, not_here};
 
 /// The version that it was tried with.
@@ -154,14 +154,6 @@ struct OpencodeRun;
 impl Conduct for OpencodeRun {
     fn version(&self) -> &'static str {
         VERSION
-    }
-
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
-    }
-
-    fn damaged(&self, _line: &Misread<'_>) -> Damage {
-        Damage::Ignored
     }
 
     /// A turn that ends because a permission was refused has not failed.

@@ -125,9 +125,7 @@ fn write_chat(request: &ChatRequest<'_>, origin: &Origin<'_>, fields: Fields<'_>
     raw("\"options\":", request.options, out);
     raw("\"tools\":", request.tools, out);
     for field in own::at(fields, &[At::Line]) {
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write(out);
         out.lit(",");
     }
     match request.messages {

@@ -34,10 +34,7 @@ pub(super) fn annotations<'a>(fields: Fields<'a>) -> impl Iterator<Item = Raw<'a
 #[inline]
 pub(super) fn write<'a>(fields: impl Iterator<Item = &'a Field<'a>>, out: &mut Out) {
     for field in fields {
-        out.lit(",");
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write_next(out);
     }
 }
 
@@ -91,9 +88,7 @@ pub(super) fn metadata(fields: Fields<'_>, out: &mut Out) {
 pub(super) fn object<'a>(mut before: &str, fields: impl Iterator<Item = &'a Field<'a>>, out: &mut Out) {
     for field in fields {
         out.lit(before);
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
+        field.write(out);
         before = ",";
     }
     if before == "," {

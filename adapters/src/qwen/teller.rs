@@ -92,17 +92,12 @@ impl<'a> Teller<'_, '_, 'a> {
         let text = display.shown.and_then(seen).unwrap_or_default();
         let told = settled(status, text);
         let result = ToolResult {
-            call: display.call,
-            name: None,
-            status: told,
-            content: Content::Text(text),
-            is_error: None,
             detail: display.shown.map(|raw| Detail {
                 shape: DetailShape::Qwen,
                 raw,
             }),
             fields: own,
-            of: None,
+            ..ToolResult::new(display.call, told, Content::Text(text))
         };
         let result = self.cx.keep(result);
         self.result = Some(result);

@@ -144,14 +144,9 @@ pub(crate) enum Tools {
 /// What one side says, written for the other: whoever hears it says its own part itself.
 pub(crate) fn speaker(from: Dialect, to: Format, tools: Tools) -> Speaker {
     Speaker::new(Manner {
-        from,
-        tools: from,
-        to,
         native_tools: tools == Tools::Native,
         partial: true,
-        old_text: false,
-        hides_thoughts: false,
         agent: from != Dialect::CANONICAL,
-        verbose: false,
+        ..Manner::new(from, to)
     })
 }

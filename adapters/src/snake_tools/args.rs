@@ -212,17 +212,10 @@ pub(crate) fn grep<'a>(input: Raw<'a>) -> Option<Grep<'a>> {
         pattern: pattern?.string()?,
         path: optional(path, Raw::string)?,
         glob: optional(glob, Raw::string)?,
-        mode: None,
-        ignore_case: None,
-        context: None,
-        before: None,
-        after: None,
-        numbers: None,
-        only: None,
         file_type: optional(file_type, Raw::string)?,
-        limit: None,
         offset: optional(offset, number)?,
         multiline: optional(multiline, Raw::bool)?,
+        ..Grep::default()
     })
 }
 

@@ -378,10 +378,7 @@ impl Held {
         }
         held(out, |out| {
             for field in fields {
-                out.lit(",");
-                out.str(field.key);
-                out.lit(":");
-                out.unchecked(field.value);
+                field.write_next(out);
             }
         })
     }

@@ -111,16 +111,7 @@ impl<'t, 'a> Teller<'t, 'a> {
     pub(crate) fn result(&mut self, call: Option<Str<'a>>, content: Content<'a>, rest: Members<'a>) {
         let open = self.open.take(call);
         let call = call.or(open).unwrap_or_else(|| self.id());
-        let result = ToolResult {
-            call,
-            name: None,
-            status: ResultStatus::Success,
-            content,
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        };
+        let result = ToolResult::new(call, ResultStatus::Success, content);
         self.prompted = false;
         self.turn.goes_on();
         self.tell(Kind::ToolResult(self.cx.keep(result)), rest);

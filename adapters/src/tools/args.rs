@@ -105,7 +105,7 @@ pub enum Args<'a> {
 }
 
 /// Reading a file or a part of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Read<'a> {
     /// Which file.
     pub path: Str<'a>,
@@ -146,7 +146,7 @@ pub struct NotebookEdit<'a> {
 }
 
 /// Running a command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Shell<'a> {
     /// The command line.
     pub command: Str<'a>,
@@ -161,7 +161,7 @@ pub struct Shell<'a> {
 }
 
 /// Searching in files. Numbers are moved as they are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Grep<'a> {
     /// A regular expression.
     pub pattern: Str<'a>,
@@ -194,7 +194,7 @@ pub struct Grep<'a> {
 }
 
 /// Handing work to a subagent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Subagent<'a> {
     /// The task in a few words.
     pub description: Option<Str<'a>>,

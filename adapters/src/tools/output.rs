@@ -80,7 +80,7 @@ pub(crate) enum Hunks<'a> {
 }
 
 /// A command that ran.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ShellRun<'a> {
     /// What ran.
     pub command: Option<Str<'a>>,

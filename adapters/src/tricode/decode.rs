@@ -272,14 +272,8 @@ impl Decoder {
             false => ResultStatus::Error,
         };
         let result = ToolResult {
-            call: made_up(number, cx),
             name,
-            status,
-            content: Content::Text(said),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(made_up(number, cx), status, Content::Text(said))
         };
         let others = members.others(&[Key::Type, Key::Name, Key::Success, Key::Result], cx);
         sink.event(&self.event(Kind::ToolResult(cx.keep(result)), others, cx));

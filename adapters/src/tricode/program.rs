@@ -4,8 +4,8 @@
 
 use super::ask::{self, AGAIN, CLOSED, Questions, read};
 use crate::codec::{Dialect, Layout};
-use crate::conduct::{Answer, Choice, Conduct, Damage, Ended, Facts, Misread, TextQuestions, Typed};
-use crate::event::{Fields, OutcomeKind, Request};
+use crate::conduct::{Choice, Conduct, Ended, TextQuestions, Typed};
+use crate::event::OutcomeKind;
 use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, argparse_error, flags};
 
 pub(crate) static PROGRAM: Program = Program {
@@ -77,14 +77,6 @@ struct Tricode;
 impl Conduct for Tricode {
     fn version(&self) -> &'static str {
         "341a160"
-    }
-
-    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
-        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
-    }
-
-    fn damaged(&self, _line: &Misread<'_>) -> Damage {
-        Damage::Ignored
     }
 
     /// A failed model call is told in the stream and exits with 0; only a run that was stopped exits with 1.

@@ -38,7 +38,7 @@ pub(crate) fn plugins(context: &Context) -> Value {
 
 /// A host of the RFC is told the session's facts before anything else.
 pub(crate) fn introduce_first(context: &Rc<Context>) {
-    if context.host.persona.introduces_first() && !context.host.introduced.get() {
+    if context.host.persona.facts().introduces_first && !context.host.introduced.get() {
         introduce_now(context);
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn introduce_first(context: &Rc<Context>) {
 pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
     let names: Vec<&str> = conversation.specs.iter().map(|spec| spec.name.as_str()).collect();
     let tools = json!(names).to_string();
-    let agents: Vec<String> = if context.host.persona.lists_own_agents() {
+    let agents: Vec<String> = if context.host.persona.facts().lists_own_agents {
         turn::subagent::kinds(context).map(|(name, _)| name).collect()
     } else {
         context.model.options.borrow().agents.keys().cloned().collect()
@@ -77,8 +77,8 @@ pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
-        opens_turn: !persona.introduces_first() || context.turns.busy.get(),
-        capabilities: persona.capabilities().map(Raw::trusted),
+        opens_turn: !persona.facts().introduces_first || context.turns.busy.get(),
+        capabilities: persona.facts().capabilities.map(Raw::trusted),
         resumed: context.store.resumed,
         ..Session::default()
     };

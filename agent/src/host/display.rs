@@ -50,7 +50,7 @@ pub(crate) fn pending(host: &Host, subagent: Option<&RunningSubagent>, call: &Ca
 
 /// The host is asked whether it may run. `diff`: the change that it would make.
 pub(crate) fn confirms(host: &Host, subagent: Option<&RunningSubagent>, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
-    if host.persona.shows_calls() {
+    if host.persona.facts().shows_calls {
         let asked = host.persona.confirmation(tool.spec(), input, &tool.access(input), diff);
         stands(host, subagent, call, "confirming", Some(&asked));
     }
@@ -58,7 +58,7 @@ pub(crate) fn confirms(host: &Host, subagent: Option<&RunningSubagent>, tool: &d
 
 /// Whether a person is shown what an edit would change before they are asked.
 pub(crate) fn shows_changes(host: &Host, access: &Access) -> bool {
-    host.persona.shows_calls() && matches!(access, Access::Write(_))
+    host.persona.facts().shows_calls && matches!(access, Access::Write(_))
 }
 
 /// A call runs.
@@ -67,7 +67,7 @@ pub(crate) fn begins(host: &Host, subagent: Option<&RunningSubagent>, call: &Cal
 }
 
 fn stands(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, status: &'static str, confirmation: Option<&Value>) {
-    if !host.persona.shows_calls() {
+    if !host.persona.facts().shows_calls {
         return;
     }
     if let Some(subagent) = subagent {
@@ -83,7 +83,7 @@ fn stands(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, status: 
 
 /// It prints something.
 pub(crate) fn printed(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, progress: Progress<'_>) {
-    if !host.persona.shows_calls() {
+    if !host.persona.facts().shows_calls {
         return;
     }
     let (which, bytes) = match progress {
@@ -106,7 +106,7 @@ pub(crate) fn ends(host: &Host, subagent: Option<&RunningSubagent>, call: &Call)
 
 /// A call of a subagent has given something; what a call of the main conversation gives is told by its result.
 pub(crate) fn gave(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, given: &Given) {
-    if !host.persona.shows_calls() {
+    if !host.persona.facts().shows_calls {
         return;
     }
     host.screens.borrow_mut().tasks.remove(&call.id);

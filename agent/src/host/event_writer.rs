@@ -79,15 +79,9 @@ impl EventWriter {
     pub(crate) fn new(persona: &'static dyn HostPersona) -> Self {
         let format = Format::from(Dialect::Agentglot);
         let speaker = Speaker::new(Manner {
-            from: Dialect::Agentglot,
-            tools: Dialect::Agentglot,
-            to: format,
             native_tools: false,
             partial: true,
-            old_text: false,
-            hides_thoughts: false,
-            verbose: false,
-            agent: false,
+            ..Manner::new(Dialect::Agentglot, format)
         });
         Self {
             inner: Rc::new(Inner {
@@ -185,7 +179,7 @@ impl EventWriter {
     /// The session's facts, which begin a turn.
     pub(crate) fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
         let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
-        let place = self.inner.persona.session_members_at();
+        let place = self.inner.persona.facts().session_members_at;
         let fields: Vec<_> = keep.iter().map(|(key, value)| field(place, key, value)).collect();
         self.say_with(Kind::Session(session), None, Some(id), &fields, false);
     }
@@ -263,7 +257,7 @@ impl EventWriter {
     /// The result of a call.
     pub(crate) fn result(&self, done: &Done<'_>, subagent: Option<&RunningSubagent>) {
         let input = sound(&done.call.input);
-        let (shown, input) = match self.inner.persona.whole_calls() {
+        let (shown, input) = match self.inner.persona.facts().whole_calls {
             Some(told) => told(&done.call.name, &input),
             None => (done.call.name.clone(), input.into_owned()),
         };
@@ -407,7 +401,7 @@ impl EventWriter {
     }
 
     fn say_with(&self, kind: Kind<'_>, subagent: Option<&RunningSubagent>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
-        let timed = timed || self.inner.persona.is_timed();
+        let timed = timed || self.inner.persona.facts().is_timed;
         let session = self.inner.session.borrow();
         let turn = self.inner.turn.borrow();
         let time = if timed { now_iso() } else { String::new() };

@@ -48,7 +48,7 @@ mod tool;
 pub use config::{ConfigError, Reach, Server};
 pub use control::Changed;
 pub(crate) use lazy::McpServers;
-pub use names::{Naming, PLAIN};
+pub use names::{Naming, PLAIN, SNAKE};
 pub use prompt::Command;
 
 use self::content::Store;

@@ -35,6 +35,14 @@ pub const PLAIN: Naming = Naming {
     call_meta: None,
 };
 
+/// The names in small letters, as several vendors have them.
+pub const SNAKE: Naming = Naming {
+    list: "list_mcp_resources",
+    read: "read_mcp_resource",
+    detail: None,
+    ..PLAIN
+};
+
 impl Naming {
     /// What the model calls a tool (or the user a prompt) of a server: `mcp__SERVER__TOOL`.
     pub fn tool(self, server: &str, tool: &str) -> String {

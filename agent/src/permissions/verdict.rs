@@ -137,3 +137,13 @@ pub enum Unheard {
     /// A hook has denied it, in these words. The event and the tool name the hook.
     Hook(String),
 }
+
+impl Unheard {
+    /// The words of whoever has denied it.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Hook(reason) | Self::Denied(Some(reason)) | Self::Stopped(Some(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+}

@@ -19,6 +19,7 @@ pub mod commands;
 pub mod cursor;
 pub mod gemini;
 pub mod host;
+mod host_facts;
 mod host_tasks;
 mod neutral;
 pub mod opencode;

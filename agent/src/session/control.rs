@@ -37,7 +37,7 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
                 let named = text("model").and_then(|model| context.model.names.named(&model));
                 match named {
                     Some(model) => wishes.model = model,
-                    None if context.host.persona.takes_models_back() => wishes.model = wishes.first_model.clone(),
+                    None if context.host.persona.facts().takes_models_back => wishes.model = wishes.first_model.clone(),
                     None => {}
                 }
             }
@@ -64,7 +64,9 @@ pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Reques
 
 /// The host wants the last turn to go on whose prompt has no answer. Whether that was answered here.
 fn continue_turn(context: &Context, id: &str) -> bool {
-    let Some(answer) = context.host.persona.continued() else { return false };
+    let Some(answer) = context.host.persona.facts().continued else {
+        return false;
+    };
     let idle = !context.turns.busy.get() && !context.host.prompts.any_waits();
     let open = |conversation: &Conversation| conversation.messages.last().is_some_and(|last| last.role == Role::User);
     let accepted = idle && context.conversation.try_borrow().is_ok_and(|conversation| open(&conversation));
@@ -94,7 +96,7 @@ pub(crate) fn tell_model(context: &Context) {
 /// What became of the prompts that wait when the turn is interrupted: they go on waiting, or are taken back with it. Whether that was told.
 fn tell_queue(context: &Context, id: &str, cancels: bool) -> bool {
     let queue = &context.host.prompts;
-    if !context.host.persona.withdraws_prompts() || !queue.any_waits() {
+    if !context.host.persona.facts().withdraws_prompts || !queue.any_waits() {
         return false;
     }
     let ids = queue.ids();
@@ -111,7 +113,7 @@ fn tell_queue(context: &Context, id: &str, cancels: bool) -> bool {
 
 /// Takes back a prompt that waits. Whether it was told that there was one.
 fn cancel_prompt(context: &Context, id: &str, prompt: Option<&str>) -> bool {
-    let prompt = prompt.filter(|prompt| !prompt.is_empty() && context.host.persona.withdraws_prompts());
+    let prompt = prompt.filter(|prompt| !prompt.is_empty() && context.host.persona.facts().withdraws_prompts);
     let Some(prompt) = prompt.filter(|prompt| context.host.prompts.withdraw(prompt)) else {
         return false;
     };

@@ -51,7 +51,7 @@ async fn answered(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPr
     if !asked.is_own() {
         context.turns.calls.set(0);
     }
-    if !context.host.persona.requests_name_turns() {
+    if !context.host.persona.facts().requests_name_turns {
         asked.turn = name_turn(context, &asked.turn);
     }
     if asked.id.is_empty() {

@@ -33,6 +33,13 @@ pub struct MemoryFiles {
     pub local: Option<&'static str>,
 }
 
+impl MemoryFiles {
+    /// Those of a vendor that has none for the user alone.
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self { names, local: None }
+    }
+}
+
 /// The files that count for a session: the user's, then those of the folders from the top of the project down to the working folder. The
 /// second part says what was skipped and why.
 pub fn load(files: Option<&MemoryFiles>, places: &Places, rules: &ReadRules) -> (Vec<Memory>, Vec<String>) {

@@ -59,6 +59,25 @@ pub struct SettingsFiles {
     pub beside: &'static [&'static str],
 }
 
+impl SettingsFiles {
+    /// As most vendors have them below their folders.
+    pub const fn below(folder: &'static str) -> Self {
+        Self {
+            folder,
+            variable: None,
+            user: "settings.json",
+            home: None,
+            project: "settings.json",
+            is_beside: false,
+            local: None,
+            servers: None,
+            plugins: None,
+            unguarded: &[],
+            beside: &[],
+        }
+    }
+}
+
 /// Where settings lie and which of them count.
 #[derive(Clone, Debug)]
 pub struct Places {

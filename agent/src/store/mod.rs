@@ -113,6 +113,25 @@ pub struct SessionFiles {
 }
 
 impl SessionFiles {
+    /// As most vendors have them here.
+    pub const fn of(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            root: own_root,
+            ids: Ids::Uuid,
+            have_titles: false,
+            have_numbers: false,
+            have_paths: false,
+            have_folders: true,
+            given_out: false,
+            in_use: None,
+            bad_id: None,
+            copies: None,
+            exit_code: 1,
+            checkpoints: None,
+        }
+    }
+
     /// A new session's id.
     pub fn new_id(&self) -> String {
         let id = transcript::uuid();

@@ -62,6 +62,19 @@ pub enum Want {
     },
 }
 
+impl Want {
+    /// The lines that match, without those around them.
+    pub const fn lines(width: usize, most: usize) -> Self {
+        Self::Lines {
+            before: 0,
+            after: 0,
+            width,
+            most,
+            only: false,
+        }
+    }
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {

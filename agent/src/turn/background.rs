@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use agentglot_adapters::raw::codec::Layout;
 use serde_json::json;
 
 use crate::host::prompts::HostPrompt;
@@ -64,7 +65,7 @@ pub(crate) async fn next(context: &Rc<Context>) -> Option<HostPrompt> {
 
 /// Whether the host can read a turn that nobody asked for.
 pub(crate) fn begins_turns(context: &Context) -> bool {
-    context.host.persona.begins_turns(context.host.launch.format.mode)
+    context.host.persona.facts().begins_turns && context.host.launch.format.mode.layout == Layout::Lines
 }
 
 /// Whether the session goes on for the sake of commands in the background, though the host says nothing more: [`last`] says for how long.
@@ -92,7 +93,7 @@ async fn last(context: &Context, processes: &Processes) {
 async fn notices(context: &Context, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
     let mut parts = Vec::new();
     for job in &ended {
-        if let Some(tasks) = context.host.persona.tasks() {
+        if let Some(tasks) = context.host.persona.facts().tasks {
             tasks.ended(Task::Command(job)).iter().for_each(|told| context.host.events.told(told));
         }
         let output = processes.jobs.output(&job.id).await.unwrap_or_default();
@@ -115,7 +116,7 @@ fn tail(output: &str) -> &str {
 
 /// Tells the host of commands that were started since this was called the last time.
 pub(crate) fn announce(context: &Context) {
-    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.tasks()) else {
+    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.facts().tasks) else {
         return;
     };
     let started = processes.jobs.take_started();
@@ -143,7 +144,7 @@ pub(crate) fn stop(context: &Rc<Context>, request: &str, task: &str) {
 
 /// Tells a host that wants to know what runs in the background.
 pub(crate) fn tell_running(context: &Context) {
-    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.tasks()) else {
+    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.facts().tasks) else {
         return;
     };
     let jobs = processes.jobs.list();

@@ -145,7 +145,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
     } else if context.turns.cancel_of(conversation).is_cancelled() {
-        canceled(context.host.persona.call_stopped())
+        canceled(context.host.persona.facts().call_stopped)
     } else if place.cut {
         Given::error(CUT)
     } else if place.full {
@@ -206,7 +206,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
 
 /// Tells the host of a subagent's call.
 fn progressed(context: &Context, conversation: &Conversation, call: &Call) {
-    let (Some(subagent), Some(tasks)) = (&conversation.subagent, context.host.persona.tasks()) else {
+    let (Some(subagent), Some(tasks)) = (&conversation.subagent, context.host.persona.facts().tasks) else {
         return;
     };
     let took = subagent.begun.map_or(0, |begun| begun.elapsed().as_millis());
@@ -239,7 +239,7 @@ const CUT: &str = "This call did not run: the reply that it stands in was cut of
 pub(crate) fn not_run(context: &Context, conversation: &Conversation, calls: &[Call], stopped: bool) {
     for call in calls {
         let given = if stopped {
-            canceled(context.host.persona.call_stopped())
+            canceled(context.host.persona.facts().call_stopped)
         } else {
             Given::error(CUT)
         };
@@ -296,7 +296,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     let cancel = context.turns.cancel_of(conversation);
     let (permission, stop) = tokio::select! {
         biased;
-        () = cancel.cancelled() => return canceled(context.host.persona.call_stopped()),
+        () = cancel.cancelled() => return canceled(context.host.persona.facts().call_stopped),
         permission = permission::ask(context, conversation, tool.as_ref(), call, &input) => permission,
     };
     let (input, granted) = match permission {
@@ -373,7 +373,7 @@ async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn 
     };
     let given = tokio::select! {
         given = run_tool(context, conversation, tool, call, input, &cx) => given,
-        () = late => canceled(context.host.persona.call_stopped()),
+        () = late => canceled(context.host.persona.facts().call_stopped),
     };
     crate::host::display::ends(&context.host, conversation.subagent.as_ref(), call);
     if cancel.is_cancelled() && given.status == ResultStatus::Error {

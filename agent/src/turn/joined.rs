@@ -16,7 +16,7 @@ use crate::turn::{hooks, mentions};
 
 /// The prompts that wait behind this one, and may be read with it, are put into it.
 pub(crate) fn with_those_behind(context: &Context, mut asked: HostPrompt) -> HostPrompt {
-    if !context.host.persona.joins_prompts() || !asked.waited || !joins(&asked) {
+    if !context.host.persona.facts().joins_prompts || !asked.waited || !joins(&asked) {
         return asked;
     }
     while let Some(next) = context.host.prompts.take_if(joins) {
@@ -39,7 +39,7 @@ pub(crate) fn with_those_behind(context: &Context, mut asked: HostPrompt) -> Hos
 
 /// The model reads what the host has said since the turn began. Returns how the turn ends if a hook wants that.
 pub(super) async fn read(context: &Rc<Context>, conversation: &mut Conversation) -> Option<End> {
-    if !context.host.persona.joins_prompts() {
+    if !context.host.persona.facts().joins_prompts {
         return None;
     }
     let mut end = None;

@@ -133,7 +133,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                 continue;
             }
             Err(Broken::Failed(error)) => return Finished::of(End::Failed(error), rounds),
-            Err(Broken::Lost(_)) if tries.lost < context.host.persona.asks_again() => {
+            Err(Broken::Lost(_)) if tries.lost < context.host.persona.facts().asks_again => {
                 tries.lost += 1;
                 rounds -= 1;
                 continue;
@@ -232,7 +232,7 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
                     structured::missing(
                         &context.tools.structured,
                         &mut tries.unstructured,
-                        context.host.persona.answer_reminders(),
+                        context.host.persona.facts().answer_reminders,
                     )
                 })
                 .flatten();
@@ -349,10 +349,10 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation, whole: bo
         context.host.events.clone(),
         subagent.clone(),
         hides_words(context, conversation, wishes.forwards_text),
-        context.host.persona.whole_calls(),
+        context.host.persona.facts().whole_calls,
     );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
-    let counts = context.host.persona.counts_rounds();
+    let counts = context.host.persona.facts().counts_rounds;
     if counts {
         context.host.events.say(Kind::RoundStart(&RoundStart::default()), subagent.as_ref(), None);
     }
@@ -378,7 +378,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation, whole: bo
     let made = conversation.messages.iter().flat_map(|message| message.calls());
     context.model.calls.borrow_mut().know(made.map(|call| call.id.as_str()));
     let mut thought = Thought::default();
-    let keeps_whole = context.host.persona.keeps_whole_blocks();
+    let keeps_whole = context.host.persona.facts().keeps_whole_blocks;
     let mut broken = false;
     let mut tell = |event: &Event<'_>| {
         if is_broken(event) {
@@ -503,7 +503,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation, whole: bo
                 .iter()
                 .all(|part| matches!(part, Part::Text(text) if text.trim().is_empty()))
                 && !matches!(stop, Some((StopKind::Refusal | StopKind::Length, _)))
-                && let Some((why, most)) = context.host.persona.empty_reply()
+                && let Some((why, most)) = context.host.persona.facts().empty_reply
             {
                 return Err(Broken::Empty(why, most));
             }
@@ -525,7 +525,7 @@ fn spent(context: &Context) -> Option<f64> {
 
 /// The host may have named another model since the turn began.
 fn turn_to_chosen_model(context: &Context, conversation: &mut Conversation) {
-    if context.host.persona.changes_models_at_once() && context.host.launch.agent.is_none() {
+    if context.host.persona.facts().changes_models_at_once && context.host.launch.agent.is_none() {
         conversation.model.clone_from(&context.model.options.borrow().model);
     }
 }
@@ -533,7 +533,7 @@ fn turn_to_chosen_model(context: &Context, conversation: &mut Conversation) {
 /// The model reads this in the user's place, so that it goes on.
 fn urge(context: &Context, conversation: &mut Conversation, text: String, about: &[(&str, Value)]) {
     let part = Part::Text(text);
-    if conversation.subagent.is_none() && context.host.persona.tells_urging() {
+    if conversation.subagent.is_none() && context.host.persona.facts().tells_urging {
         let said = std::slice::from_ref(&part);
         context.host.events.prompt_with(said, PromptSource::Agent, None, &line_id(), about);
     }

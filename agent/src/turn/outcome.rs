@@ -28,7 +28,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
     }
     if let End::Interrupted(in_tools) = finished.end
         && !tell_cancelled(context)
-        && context.host.persona.tells_interrupts()
+        && context.host.persona.facts().tells_interrupts
     {
         let text = Part::Text(interrupted(in_tools).to_owned());
         context.host.events.prompt(&[text], PromptSource::Agent, None, &finished.note);
@@ -62,7 +62,7 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
         // A command of the agent's own is no turn of the model's.
-        num_turns: (!context.host.persona.codec_counts_turns() || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
+        num_turns: (!context.host.persona.facts().codec_counts_turns || (finished.rounds == 0 && !matches!(finished.end, End::Interrupted(_))))
             .then_some(Count::derived(turns)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(if context.host.persona.counts_thread(context.host.launch.format.mode) {
@@ -96,7 +96,8 @@ pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, field
             context
                 .host
                 .persona
-                .tells_error_types()
+                .facts()
+                .tells_error_types
                 .then(|| ("api_error_type".to_owned(), kind.into())),
         );
     }
@@ -142,7 +143,7 @@ struct Said {
 impl Said {
     fn of(context: &Context, end: &End) -> Self {
         let (kind, text, stop) = match end {
-            End::Done(_, stop @ Some((StopKind::Length, _))) if let Some(why) = context.host.persona.cut_off() => {
+            End::Done(_, stop @ Some((StopKind::Length, _))) if let Some(why) = context.host.persona.facts().cut_off => {
                 (OutcomeKind::Limit(Limit::Tokens), why.to_owned(), stop.clone())
             }
             End::Done(text, stop) => (OutcomeKind::Success, text.clone(), stop.clone()),
@@ -178,7 +179,7 @@ impl Said {
                 ),
                 Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
             ),
-            End::Failed(error) if error.kind == ModelErrorKind::TooLong && context.host.persona.limits_context() => {
+            End::Failed(error) if error.kind == ModelErrorKind::TooLong && context.host.persona.facts().limits_context => {
                 (OutcomeKind::Limit(Limit::Tokens), context.host.persona.failure(error), None)
             }
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), context.host.persona.failure(error), None),
@@ -253,9 +254,9 @@ fn synthetic(context: &Context, about: &Synthetic<'_>, text: &str) {
         last: true,
         ..Reply::default()
     };
-    if context.host.persona.tells_failures() {
+    if context.host.persona.facts().tells_failures {
         let mut added = Vec::new();
-        if context.host.persona.tells_error_types() {
+        if context.host.persona.facts().tells_error_types {
             added.push(("is_api_error_message", json!(true)));
             added.extend(status.map(|status| ("api_error_status", json!(status))));
             added.extend(kind.map(|kind| ("api_error_type", json!(kind))));

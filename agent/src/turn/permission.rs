@@ -136,10 +136,15 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, tool: &dyn T
             if let Some(subagent) = &conversation.subagent {
                 fields.push(("agent_id".to_owned(), json!(subagent.id)));
             }
-            if let Some(whose) = context.mcp.get().provenance(&call.name).filter(|_| context.host.persona.names_servers()) {
+            if let Some(whose) = context
+                .mcp
+                .get()
+                .provenance(&call.name)
+                .filter(|_| context.host.persona.facts().names_servers)
+            {
                 fields.push(("mcp_server".to_owned(), json!({"name": whose.server, "source": whose.source})));
             }
-            if context.host.persona.previews_changes() {
+            if context.host.persona.facts().previews_changes {
                 fields.extend(
                     preview(context, tool, call, &input)
                         .await

@@ -67,7 +67,7 @@ pub(crate) fn prepare(context: &Rc<Context>, conversation: &mut Conversation) {
         conversation.system.push_str(PLANNING);
     }
     let mcp = context.mcp.get();
-    context.policy.borrow_mut().trusts_servers(context.host.persona.trusts_servers());
+    context.policy.borrow_mut().trusts_servers(context.host.persona.facts().trusts_servers);
     tools.extend(mcp.tools());
     for (server, text) in mcp.instructions() {
         conversation.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));

@@ -148,7 +148,7 @@ impl Tasks {
             self.open.borrow_mut().push(Rc::clone(task));
             crate::turn::background::tell_running(context);
         }
-        if let Some(tasks) = context.host.persona.tasks() {
+        if let Some(tasks) = context.host.persona.facts().tasks {
             context.host.events.told(&tasks.started(host::Task::Subagent(&task.told(None))));
         }
     }
@@ -160,7 +160,7 @@ impl Tasks {
             let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&task.output, &ended.text));
         }
         *task.end.borrow_mut() = Some(ended.clone());
-        if let Some(tasks) = context.host.persona.tasks() {
+        if let Some(tasks) = context.host.persona.facts().tasks {
             let told = tasks.ended(host::Task::Subagent(&task.told(Some(&ended))));
             told.iter().for_each(|told| context.host.events.told(told));
         }

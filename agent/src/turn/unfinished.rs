@@ -29,7 +29,7 @@ impl Tries {
     /// The model goes on with a reply that holds this text. Returns what of it is the beginning of the answer: replies that are one answer count as
     /// one, others count for no limit.
     pub(super) fn go_on(&mut self, context: &Context, rounds: &mut u64, text: String) -> String {
-        if context.host.persona.joins_replies() {
+        if context.host.persona.facts().joins_replies {
             *rounds -= 1;
             return text;
         }
@@ -44,13 +44,13 @@ impl Tries {
 
 /// Whether a subagent's words and thoughts stay with it: those of one in the background are told.
 pub(super) fn hides_words(context: &Context, conversation: &Conversation, forwards: bool) -> bool {
-    let background = conversation.stop.is_some() && context.host.persona.tells_background();
-    conversation.subagent.is_some() && context.host.persona.hides_subagents() && !forwards && !background
+    let background = conversation.stop.is_some() && context.host.persona.facts().tells_background;
+    conversation.subagent.is_some() && context.host.persona.facts().hides_subagents && !forwards && !background
 }
 
 /// Whether a reply whose connection broke is gone on with: there is text to go on with, and no call.
 pub(super) fn breaks_off(context: &Context, error: &ModelError, message: &Message) -> bool {
-    (error.kind == ModelErrorKind::Incomplete || (context.host.persona.keeps_whole_blocks() && error.may_pass()))
+    (error.kind == ModelErrorKind::Incomplete || (context.host.persona.facts().keeps_whole_blocks && error.may_pass()))
         && context.host.persona.goes_on(Unfinished::Broken).is_some()
         && message.calls().next().is_none()
         && !message.text().trim().is_empty()
@@ -58,7 +58,7 @@ pub(super) fn breaks_off(context: &Context, error: &ModelError, message: &Messag
 
 /// Whether a reply that broke off is asked for again: the host was told of its beginning, and there is no call in it.
 pub(super) fn is_lost(context: &Context, error: &ModelError, gather: &Gather) -> bool {
-    error.may_pass() && context.host.persona.asks_again() > 0 && gather.id().is_some() && gather.calls().is_empty()
+    error.may_pass() && context.host.persona.facts().asks_again > 0 && gather.id().is_some() && gather.calls().is_empty()
 }
 
 /// How much a reply has thought.

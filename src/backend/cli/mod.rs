@@ -20,7 +20,7 @@ use text_questions::Typed;
 use tokio::time::Instant;
 pub(crate) use version::version;
 
-use crate::adapters::raw::codec::{Dialect, Format, Layout};
+use crate::adapters::raw::codec::{Dialect, Layout};
 use crate::adapters::raw::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::Raw;
@@ -148,17 +148,6 @@ impl Cli {
             launch.resume = Resume::New;
         }
         let unheard = unused.then(Vec::new);
-        let manner = Manner {
-            from: host,
-            tools: host,
-            to: Format::from(dialect),
-            native_tools: true,
-            partial: false,
-            old_text: false,
-            hides_thoughts: false,
-            agent: false,
-            verbose: false,
-        };
         Ok(Self {
             dialect,
             host,
@@ -167,7 +156,7 @@ impl Cli {
             launch,
             cwd: cwd.to_owned(),
             env: Environment::default().allow(behind.environment).allow(pass),
-            voice: Speaker::new(manner),
+            voice: Speaker::new(Manner::new(host, dialect.into())),
             child: None,
             files: Vec::new(),
             prompts: VecDeque::new(),

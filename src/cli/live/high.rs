@@ -48,20 +48,25 @@ pub(super) fn trust(what: Option<low::Trust>, folders: Vec<PathBuf>) -> trust::D
     }
 }
 
-/// The first word for the program, where it was typed among our own options and is none of the program's flags: somebody who goes on with `--`
-/// meant it for us. Hosts, who call links, may have flags that we do not know.
-fn misplaced(dialect: Dialect, args: &[OsString]) -> Option<String> {
-    let all: Vec<OsString> = std::env::args_os().collect();
-    let before = all.len().checked_sub(args.len() + 1).and_then(|at| all.get(at));
-    if before.is_none_or(|word| word == "--") || all.get(1).is_none_or(|word| word != "run") || !args.iter().any(|word| word == "--") {
+/// Refuses a first word for the program (`args`) that was typed among our own options (`typed` is the whole command line) and is none of the
+/// program's flags: somebody who goes on with `--` meant it for us. Hosts, who call links, may have flags that we do not know.
+pub(super) fn misplaced(dialect: Dialect, args: &[OsString], typed: &[OsString]) -> Option<Failure> {
+    let before = typed.len().checked_sub(args.len() + 1).and_then(|at| typed.get(at));
+    if before.is_none_or(|word| word == "--") || typed.get(1).is_none_or(|word| word != "run") || !args.iter().any(|word| word == "--") {
         return None;
     }
     let word = args.first()?.to_str()?;
-    let name = word.split_once('=').map_or(word, |(name, _)| name);
-    let is_flag = name.starts_with("--") && name != "--";
-    let plain = name.replace("--no-", "--");
-    let known = |name: &str| dialect.program().is_some_and(|program| program.flag(name).is_some());
-    (is_flag && !known(name) && !known(&plain)).then(|| name.to_owned())
+    let word = word.split_once('=').map_or(word, |(name, _)| name);
+    let program = dialect.program();
+    let known = |name: &str| program.is_some_and(|program| program.flag(name).is_some());
+    if !word.starts_with("--") || word == "--" || known(word) || known(&word.replace("--no-", "--")) {
+        return None;
+    }
+    let (program, name) = (program.map_or("program", |program| program.name), dialect.name());
+    Some(Failure::Usage(format!(
+        "{word} is no option of `agentglot run`, and {program} has no such flag; what is for the program stands behind --, as in `agentglot run --as \
+         {name} -- {word}`"
+    )))
 }
 
 /// What a stand-in is to do.
@@ -70,13 +75,6 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         arg.into_string()
             .map_err(|arg| Failure::Usage(format!("{}: an argument that is no UTF-8", arg.display())))
     };
-    if let Some(word) = misplaced(dialect, &args) {
-        let (program, name) = (dialect.program().map_or("program", |program| program.name), dialect.name());
-        return Err(Failure::Usage(format!(
-            "{word} is no option of `agentglot run`, and {program} has no such flag; what is for the program stands behind --, as in `agentglot run \
-             --as {name} -- {word}`"
-        )));
-    }
     Ok(Run {
         dialect,
         backend: settings.backend.map(|backend| match backend {

@@ -98,7 +98,13 @@ fn run_as() -> u8 {
             command: Any::Live(Command::Run(typed)),
             ..
         }) => match typed.dialect {
-            Chosen::Named(format) => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config, said),
+            Chosen::Named(format) => {
+                let all: Vec<OsString> = std::env::args_os().collect();
+                match high::misplaced(format.dialect, &typed.args, &all) {
+                    Some(failure) => told(&failure).code(),
+                    None => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config, said),
+                }
+            }
             Chosen::Auto | Chosen::Columns(_) => Status::Usage.code(),
         },
         Ok(_) => Status::Usage.code(),

@@ -23,6 +23,7 @@ use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 /// The fake agent and the owner of a child are examples of this package; `cargo test --test …` alone does not build them. For the whole
 /// workspace, as the README's command does: by the package alone what they depend on has other features, and is built once more.
@@ -123,6 +124,21 @@ pub(crate) fn hear_what_is_ignored() {
             }
         }
     });
+}
+
+/// The lines of an output, each of which is JSON.
+pub(crate) fn lines(output: &[u8]) -> Vec<Value> {
+    let lines = output.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+/// Waits until it is so, where nothing else is to go on meanwhile.
+pub(crate) fn wait(what: &str, patience: Duration, mut so: impl FnMut() -> bool) {
+    let until = Instant::now() + patience;
+    while !so() {
+        assert!(Instant::now() < until, "{what}: not so after {patience:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Waits until it is so.

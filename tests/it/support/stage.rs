@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::play::Play;
 use super::rfc::Keeper;
 use super::{alive, example, hear_what_is_ignored, pids};
 
@@ -219,10 +220,15 @@ impl Host {
 
     /// The same for what takes its time.
     pub(crate) fn until_within(&mut self, what: &str, patience: Duration) -> Value {
+        self.until_is(what, patience, |line| line["type"] == what)
+    }
+
+    /// Reads until such a line comes.
+    pub(crate) fn until_is(&mut self, what: &str, patience: Duration, is: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + patience;
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
-                Ok(line) if line["type"] == what => return line,
+                Ok(line) if is(&line) => return line,
                 Ok(_) => {}
                 Err(error) => panic!("no {what}: {error}; seen {:#?}", self.seen),
             }
@@ -234,6 +240,15 @@ impl Host {
         let value: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
         self.seen.push(value.clone());
         Ok(value)
+    }
+
+    /// The host goes; so does everything else.
+    pub(crate) fn leave(mut self, play: &Play) -> i32 {
+        let process = self.process.id();
+        self.close();
+        let code = self.end().code();
+        play.nothing_is_left(Some(process));
+        code
     }
 
     /// Waits for the end of it.

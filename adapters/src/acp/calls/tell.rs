@@ -25,16 +25,11 @@ impl Decoder {
             }
             call.ended = true;
             let text = Str::trusted(cx.arena.alloc_str(&call.shown));
-            let result = cx.keep(ToolResult {
-                call: Str::trusted(cx.arena.alloc_str(&call.id)),
-                name: None,
-                status: ResultStatus::Error,
-                content: Content::Text(text),
-                is_error: None,
-                detail: None,
-                fields: &[],
-                of: None,
-            });
+            let result = cx.keep(ToolResult::new(
+                Str::trusted(cx.arena.alloc_str(&call.id)),
+                ResultStatus::Error,
+                Content::Text(text),
+            ));
             let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
             let origin = Origin { parent, ..self.origin(cx) };
             sink.event(&Event::new(origin, Kind::ToolResult(result)));

@@ -3,14 +3,14 @@
 //! The session reads what a recorder would have kept of the conversation, from the request on that opens it; what belongs to the handshake and to
 //! nobody else is left out, and so is what a loaded session says again.
 
-mod change;
-mod deeds;
-mod grants;
-mod inquiry;
+mod client_calls;
+mod messages;
+mod mode_and_model;
 pub(super) mod modes;
 mod open;
+mod permitted_calls;
 mod questions;
-mod words;
+mod session_lists;
 
 #[cfg(test)]
 mod tests;
@@ -18,11 +18,11 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use deeds::Deeds;
-pub(super) use deeds::is_deed;
+use client_calls::ClientCalls;
+pub(super) use client_calls::is_client_call;
+use messages::{Dir, say, tell};
 use modes::Choice;
 use questions::Question;
-use words::{Dir, say, tell};
 
 use super::facts::Change;
 use super::rpc;
@@ -60,7 +60,7 @@ pub(super) struct Conversation {
     /// Of these, those that the session is not told yet, by the calls whose arguments are waited for.
     held: Vec<(String, String)>,
     /// What it wants done by us.
-    deeds: Deeds,
+    client_calls: ClientCalls,
     /// Prompts that the agent was not told yet.
     waiting: VecDeque<Vec<(bool, String)>>,
     /// The prompt that the agent answers, by its number.
@@ -138,7 +138,7 @@ impl Conversation {
         Self {
             launch: launch.clone(),
             servers: match serves {
-                Some(Serves { joins_names: true, .. }) => words::names(launch),
+                Some(Serves { joins_names: true, .. }) => messages::names(launch),
                 _ => Vec::new(),
             },
             serves,
@@ -151,7 +151,7 @@ impl Conversation {
             asked: BTreeMap::new(),
             questions: Vec::new(),
             held: Vec::new(),
-            deeds: Deeds::default(),
+            client_calls: ClientCalls::default(),
             mode: launch.permission_or_default(),
             waiting: VecDeque::new(),
             running: None,
@@ -222,7 +222,7 @@ impl Conversation {
             }
             Content::Blocks(blocks) => blocks,
         };
-        let said: Vec<_> = blocks.iter().filter_map(|block| words::block(*block)).collect();
+        let said: Vec<_> = blocks.iter().filter_map(|block| messages::block(*block)).collect();
         if said.len() < blocks.len() {
             exchange
                 .notes
@@ -276,12 +276,12 @@ impl Conversation {
         let said = self.serves.zip(call).map(|(serves, call)| {
             let mut members = (serves.call)(call);
             if serves.joins_names {
-                words::part_names(&mut members, &self.servers);
+                messages::part_names(&mut members, &self.servers);
             }
             (call, members)
         });
         match said.filter(|(_, members)| !members.is_empty()) {
-            Some((call, members)) => Cow::Owned(words::with_members(text, call, &members)),
+            Some((call, members)) => Cow::Owned(messages::with_members(text, call, &members)),
             None => Cow::Borrowed(text),
         }
     }
@@ -307,7 +307,7 @@ impl Conversation {
             self.modes.hear(update, "mode");
             self.models.hear(update, "model");
             let told = self.reworded(update.as_str(), Some(update));
-            self.deeds.hear(Raw::trusted(&told), &self.session, exchange);
+            self.client_calls.hear(Raw::trusted(&told), &self.session, exchange);
             if update.get("currentModeId").or_else(|| update.get("configOptions")).is_some() {
                 self.leave_plan();
             }
@@ -354,7 +354,7 @@ impl Conversation {
             Asked::Anew(id, model, before) => self.opened_anew(&id, model, before, result, error, exchange),
             Asked::Host(id, change, mode) => {
                 let message = match error {
-                    Some(error) => rpc::error(&id, -32602, &words::said(error)),
+                    Some(error) => rpc::error(&id, -32602, &messages::said(error)),
                     None => {
                         self.changed(change);
                         self.mode = mode.unwrap_or(self.mode);
@@ -387,7 +387,7 @@ impl Client for Conversation {
     }
 
     fn begin(&mut self, exchange: &mut Exchange) {
-        self.ask("initialize", words::GREETING, Asked::Initialize, exchange);
+        self.ask("initialize", messages::GREETING, Asked::Initialize, exchange);
     }
 
     fn input(&mut self, input: &Input<'_>, exchange: &mut Exchange) -> bool {
@@ -465,9 +465,9 @@ impl Client for Conversation {
     }
 
     fn done(&mut self, number: u64, done: Result<Done, Undone>, exchange: &mut Exchange) {
-        let missing = self.can.missing_is_empty && self.deeds.is_read(number) && matches!(done, Err(Undone::Missing(_)));
+        let missing = self.can.missing_is_empty && self.client_calls.is_read(number) && matches!(done, Err(Undone::Missing(_)));
         let done = if missing { Ok(Done::Text(String::new())) } else { done };
-        self.deeds.done(number, done, &self.session, self.stops, exchange);
+        self.client_calls.done(number, done, &self.session, self.stops, exchange);
     }
 }
 

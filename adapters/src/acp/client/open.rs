@@ -1,7 +1,7 @@
 //! The handshake, up to a session that has its mode and its model.
 
+use super::messages::{self, Dir, tell};
 use super::modes::Choice;
-use super::words::{self, Dir, tell};
 use super::{Abilities, Asked, Change, Conversation, Stage};
 use crate::client::Exchange;
 use crate::conduct::quoted;
@@ -16,7 +16,7 @@ const NOTHING: i64 = -32002;
 impl Conversation {
     /// The agent answers a part of the handshake.
     pub(super) fn handshake(&mut self, text: &str, asked: Asked, result: Raw<'_>, error: Option<Raw<'_>>, exchange: &mut Exchange) {
-        let why = error.map(words::said);
+        let why = error.map(messages::said);
         let code = error.and_then(|error| error.get("code")).and_then(Raw::i64);
         match (asked, why) {
             (Asked::Initialize, why) => {
@@ -61,17 +61,17 @@ impl Conversation {
     /// Nothing will come of this session, for this reason.
     pub(super) fn end(&mut self, why: String, exchange: &mut Exchange) {
         self.stage = Stage::Over;
-        self.deeds.end();
+        self.client_calls.end();
         exchange.over = Some(why);
     }
 
     fn meets(&mut self, result: Raw<'_>, exchange: &mut Exchange) {
         let version = result.get("protocolVersion");
-        if version.and_then(Raw::i64) != Some(words::VERSION) {
+        if version.and_then(Raw::i64) != Some(messages::VERSION) {
             let theirs = version.map_or("none", Raw::as_str);
             let why = format!(
                 "the agent speaks version {theirs} of the Agent Client Protocol, and agentglot version {} with it",
-                words::VERSION
+                messages::VERSION
             );
             return self.end(why, exchange);
         }
@@ -139,7 +139,7 @@ impl Conversation {
             Str::escape(session, &mut self.session);
             params.push_str(&format!("\"sessionId\":\"{}\",", self.session));
         }
-        params.push_str(&words::opening(&self.launch, &self.can, self.serves.as_ref(), &mut exchange.notes));
+        params.push_str(&messages::opening(&self.launch, &self.can, self.serves.as_ref(), &mut exchange.notes));
         params.push('}');
         let message = self.ask(method, &params, Asked::Open(method), exchange);
         tell(Dir::Ours, &message, exchange);

@@ -1,8 +1,8 @@
-//! What the agent asks: permission of the host, and deeds of us.
+//! What the agent asks: permission of the host, and calls of us.
 
-use super::deeds;
-use super::grants::Grant;
-use super::words::{self, Dir, say, tell};
+use super::client_calls;
+use super::messages::{self, Dir, say, tell};
+use super::permitted_calls::Grant;
 use super::{Conversation, Stage, reply};
 use crate::acp::rpc;
 use crate::client::Exchange;
@@ -49,7 +49,7 @@ const CANCELLED: &str = "{\"outcome\":{\"outcome\":\"cancelled\"}}";
 impl Conversation {
     /// The agent asks something.
     pub(super) fn asks(&mut self, text: &str, method: &str, id: Raw<'_>, params: Raw<'_>, exchange: &mut Exchange) {
-        let wanted = deeds::wanted(method, params);
+        let wanted = client_calls::wanted(method, params);
         if method != "session/request_permission" && wanted.is_none() {
             exchange.notes.push(format!("the agent asks for {method:?}, which was not offered"));
             return say(&rpc::error(id.as_str(), -32601, &format!("Method not found: {method}")), exchange);
@@ -61,12 +61,12 @@ impl Conversation {
         match wanted {
             Some(Ok(act)) => {
                 let home = self.launch.cwd.as_deref().unwrap_or("/");
-                return self.deeds.begin(id.as_str(), act, self.mode, home, exchange);
+                return self.client_calls.begin(id.as_str(), act, self.mode, home, exchange);
             }
             Some(Err(why)) => return say(&rpc::error(id.as_str(), -32602, &why), exchange),
             None => {}
         }
-        if deeds::is_like_ours(id.as_str()) {
+        if client_calls::is_like_ours(id.as_str()) {
             return say(&rpc::error(id.as_str(), -32600, "ids of this kind are those of the host"), exchange);
         }
         if self.stops {
@@ -82,7 +82,7 @@ impl Conversation {
         };
         let told = call.map(|call| self.reworded(call.as_str(), Some(call)));
         if let Some(told) = &told {
-            self.deeds.grants.hear(Raw::trusted(told));
+            self.client_calls.grants.hear(Raw::trusted(told));
         }
         let question = Question {
             id: id.as_str().to_owned(),
@@ -93,17 +93,17 @@ impl Conversation {
                 .flat_map(Raw::elements)
                 .filter_map(|option| Some((said(option, "optionId")?, said(option, "kind")?)))
                 .collect(),
-            grant: call.and_then(|call| self.deeds.grants.of(call.get("toolCallId")?.string()?.as_escaped())),
+            grant: call.and_then(|call| self.client_calls.grants.of(call.get("toolCallId")?.string()?.as_escaped())),
         };
         if self.questions.iter().any(|known| known.name() == question.name()) {
             return say(&rpc::error(&question.id, -32600, "a question of this id waits for its answer"), exchange);
         }
         if let Some(told) = told.filter(|_| call.is_some_and(|call| self.accepts(call))) {
-            tell(Dir::Agents, &words::update(&self.session, Raw::trusted(&told)), exchange);
+            tell(Dir::Agents, &messages::update(&self.session, Raw::trusted(&told)), exchange);
             return say(&rpc::answer(&question.id, &question.result(true)), exchange);
         }
         let told = self.reworded(text, call).into_owned();
-        let late = self.serves.is_some_and(|serves| serves.joins_names) && self.deeds.grants.lacks_arguments(&question.call);
+        let late = self.serves.is_some_and(|serves| serves.joins_names) && self.client_calls.grants.lacks_arguments(&question.call);
         if late {
             self.held.push((question.call.clone(), told));
         } else {
@@ -114,7 +114,7 @@ impl Conversation {
 
     /// Tells the session questions that waited for arguments which are known by now; all of them if nothing is waited for any more.
     pub(super) fn ask_held(&mut self, all: bool, exchange: &mut Exchange) {
-        let grants = &self.deeds.grants;
+        let grants = &self.client_calls.grants;
         for (_, text) in self.held.extract_if(.., |(call, _)| all || !grants.lacks_arguments(call)) {
             tell(Dir::Agents, &text, exchange);
         }
@@ -130,19 +130,19 @@ impl Conversation {
             .and_then(Raw::string);
         let allow = word.is_some_and(|word| word.is("allow") || word.is("approve"));
         let Some(at) = self.questions.iter().position(|question| question.name() == id) else {
-            return self.deeds.answered(id, allow, self.mode, &self.session, exchange);
+            return self.client_calls.answered(id, allow, self.mode, &self.session, exchange);
         };
         let question = self.questions.remove(at);
         reply(&rpc::answer(&question.id, &question.result(allow)), exchange);
         if let Some(grant) = question.grant.filter(|_| allow) {
-            self.deeds.grants.give(grant);
+            self.client_calls.grants.give(grant);
         }
         if !allow {
             // The agent has a word of its own for it, or none; the host is to read what was said.
             let said = response.body.and_then(|body| body.get("message")).and_then(Raw::string);
             let said = said.map(Str::as_escaped).filter(|text| !text.is_empty());
             let said = said.unwrap_or("The call was not allowed.");
-            tell(Dir::Agents, &words::denied(&self.session, &question.call, said), exchange);
+            tell(Dir::Agents, &messages::denied(&self.session, &question.call, said), exchange);
         }
         true
     }
@@ -155,7 +155,7 @@ impl Conversation {
             say(&rpc::error(&question.id, -32800, "Request cancelled"), exchange);
             return tell(Dir::Agents, text, exchange);
         }
-        if let Some(question) = self.deeds.cancel(id, exchange) {
+        if let Some(question) = self.client_calls.cancel(id, exchange) {
             let params = format!("{{\"requestId\":\"{question}\"}}");
             let message = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{params}}}");
             tell(Dir::Agents, &message, exchange);
@@ -168,7 +168,7 @@ impl Conversation {
         for question in std::mem::take(&mut self.questions) {
             reply(&rpc::answer(&question.id, CANCELLED), exchange);
         }
-        self.deeds.stop(exchange);
+        self.client_calls.stop(exchange);
     }
 
     /// The turn is over: no answer of the host's counts any more.
@@ -177,6 +177,6 @@ impl Conversation {
         for question in std::mem::take(&mut self.questions) {
             say(&rpc::answer(&question.id, CANCELLED), exchange);
         }
-        self.deeds.stop(exchange);
+        self.client_calls.stop(exchange);
     }
 }

@@ -1,9 +1,9 @@
-mod change;
-mod deeds;
+mod client_calls;
+mod mode_and_model;
 mod program;
 
 use super::*;
-use crate::client::Deed;
+use crate::client::ClientCall;
 use crate::event::{At, Field, Fields, Kind, Media, OutcomeKind, PromptSource, Request, Response, ResultStatus};
 use crate::json::Str;
 use crate::launch::{PermissionMode, Resume};
@@ -16,7 +16,7 @@ struct Scene {
     events: Vec<String>,
     over: Option<String>,
     notes: Vec<String>,
-    deeds: Vec<Deed>,
+    client_calls: Vec<ClientCall>,
     /// The texts of results.
     results: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl Scene {
             events: Vec::new(),
             over: None,
             notes: Vec::new(),
-            deeds: Vec::new(),
+            client_calls: Vec::new(),
             results: Vec::new(),
         };
         let said = scene.with(|talk, exchange| talk.begin(exchange));
@@ -71,7 +71,7 @@ impl Scene {
         });
         self.over = self.over.take().or(exchange.over);
         self.notes.extend(exchange.notes);
-        self.deeds.extend(exchange.deeds);
+        self.client_calls.extend(exchange.client_calls);
         String::from_utf8(exchange.program).unwrap()
     }
 

@@ -256,16 +256,7 @@ fn a_question_is_about_the_call_that_was_shown() {
         let answered = hear(&mut sessions, &answer);
         let runs = format!(r#""update":{{"sessionUpdate":"tool_call_update","toolCallId":"{shown}","status":"in_progress"}}"#);
         assert_eq!(said(&answered).contains(&runs), chosen == "allow_once", "{answered:?}");
-        let result = ToolResult {
-            call: call.id,
-            name: None,
-            status: ResultStatus::Success,
-            content: Content::Text(Str::trusted("x")),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        };
+        let result = ToolResult::new(call.id, ResultStatus::Success, Content::Text(Str::trusted("x")));
         says(&mut sessions, Kind::ToolResult(&result));
         says(&mut sessions, Kind::Outcome(&Outcome::new(OutcomeKind::Success)));
     }

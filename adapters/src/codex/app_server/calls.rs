@@ -288,14 +288,8 @@ impl Decoder {
         self.enter(message, false, sink);
         self.reply(message, call, true, sink);
         let result = cx.keep(ToolResult {
-            call: id,
             name: Some(name),
-            status: ResultStatus::Success,
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(id, ResultStatus::Success, Content::Text(Str::EMPTY))
         });
         self.round.results();
         self.tell_with(message, Kind::ToolResult(result), &[], sink);
@@ -350,15 +344,11 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, d
         .filter_map(|(name, made)| Some((*made, get(name)?)));
     let shown: Vec<_> = shown.collect();
     ToolResult {
-        call: call.id,
         name: Some(call.name),
-        status,
-        content,
-        is_error: None,
         detail: detail(&shown, cx),
-        fields: &[],
         // The line says its call again.
         of: Some(call),
+        ..ToolResult::new(call.id, status, content)
     }
 }
 

@@ -248,14 +248,12 @@ impl Decoder {
         self.reply(line, cx.list(&[Block::Call(call)]), sink);
         let failed = line.text("status").is_some_and(|status| status.is("failed"));
         let result = ToolResult {
-            call: id,
             name: Some(name),
-            status: if failed { ResultStatus::Error } else { ResultStatus::Success },
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(
+                id,
+                if failed { ResultStatus::Error } else { ResultStatus::Success },
+                Content::Text(Str::EMPTY),
+            )
         };
         self.result(line, result, false, sink);
     }
@@ -309,14 +307,8 @@ impl Decoder {
             }
         });
         let result = ToolResult {
-            call,
-            name: None,
-            status,
-            content,
-            is_error: None,
             detail,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(call, status, content)
         };
         self.result(line, result, true, sink);
         Ok(())

@@ -80,13 +80,7 @@ fn result<'a>(line: &Line<'a>, item: Raw<'a>, id: Str<'a>, kind: &str) -> ToolRe
     .filter_map(|(name, value)| Some((name, value?)))
     .collect();
     ToolResult {
-        call: id,
-        name: None,
-        status,
-        content,
-        is_error: None,
         detail: detail(&shown, cx),
-        fields: &[],
-        of: None,
+        ..ToolResult::new(id, status, content)
     }
 }

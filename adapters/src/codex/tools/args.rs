@@ -67,8 +67,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 description: optional(task, Raw::string)?,
                 prompt: message?.string()?,
                 agent: optional(role, Raw::string)?,
-                background: None,
-                model: None,
+                ..Subagent::default()
             })
         }
         ToolKind::Subagent => {
@@ -77,11 +76,8 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 return None;
             }
             Args::Subagent(Subagent {
-                description: None,
                 prompt: prompt?.string()?,
-                agent: None,
-                background: None,
-                model: None,
+                ..Subagent::default()
             })
         }
         _ => return None,

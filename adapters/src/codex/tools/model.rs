@@ -39,10 +39,8 @@ pub(super) fn shell<'a>(input: Raw<'a>, arena: &'a Bump) -> Option<Shell<'a>> {
     };
     Some(Shell {
         command: run,
-        timeout: None,
-        description: None,
-        background: None,
         directory: optional(folder, Raw::string)?,
+        ..Shell::default()
     })
 }
 

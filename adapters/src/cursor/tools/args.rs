@@ -18,8 +18,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 path: path?.string()?,
                 start: optional(offset, whole)?.map(|line| line.max(1)),
                 count: optional(limit, whole)?,
-                pages: None,
-                capped: false,
+                ..Read::default()
             })
         }
         ToolKind::Write => {

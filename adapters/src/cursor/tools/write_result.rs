@@ -52,12 +52,10 @@ fn failed(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             let run = match answer.output {
                 ToolOutput::Shell(run) => run,
                 _ => ShellRun {
-                    command: None,
                     stdout: answer.text,
                     stderr: Str::EMPTY,
                     output: answer.text,
-                    exit: None,
-                    interrupted: false,
+                    ..ShellRun::default()
                 },
             };
             let aborted = run.interrupted || answer.result.status == ResultStatus::Canceled;

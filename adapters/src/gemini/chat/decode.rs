@@ -385,14 +385,9 @@ impl Decoder {
         for waiting in std::mem::take(&mut self.waiting) {
             let text = |text: &str| Str::trusted(cx.arena.alloc_str(text));
             let result = ToolResult {
-                call: text(&waiting.call),
                 name: waiting.name.as_deref().map(text),
-                status: waiting.status,
-                content: Content::Text(text(&waiting.text)),
                 is_error: Some(waiting.status != ResultStatus::Success),
-                detail: None,
-                fields: &[],
-                of: None,
+                ..ToolResult::new(text(&waiting.call), waiting.status, Content::Text(text(&waiting.text)))
             };
             let origin = Origin {
                 session: origin.session.or_else(|| self.origin(cx).session),

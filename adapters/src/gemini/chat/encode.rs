@@ -450,9 +450,7 @@ impl Encoder {
         }
         for field in fields.iter().filter(|field| field.at == At::Line && !field.key.is("id")) {
             member("", out);
-            out.str(field.key);
-            out.lit(":");
-            out.unchecked(field.value);
+            field.write(out);
         }
         out.lit(if comma == "{" { "{}\n" } else { "}\n" });
     }

@@ -131,18 +131,17 @@ fn answer_of<'a>(answer: Raw<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
     let said = error.or(output);
     let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
     Some(ToolResult {
-        call: id.and_then(Raw::string)?,
         name: name.and_then(Raw::string),
-        status,
-        content: Content::Text(match said.map(|said| (said, said.string())) {
-            Some((_, Some(text))) => text,
-            Some((said, None)) => cx.text(said.as_str()),
-            None => cx.text(response.as_str()),
-        }),
         is_error: Some(status != ResultStatus::Success),
-        detail: None,
-        fields: &[],
-        of: None,
+        ..ToolResult::new(
+            id.and_then(Raw::string)?,
+            status,
+            Content::Text(match said.map(|said| (said, said.string())) {
+                Some((_, Some(text))) => text,
+                Some((said, None)) => cx.text(said.as_str()),
+                None => cx.text(response.as_str()),
+            }),
+        )
     })
 }
 
@@ -180,14 +179,8 @@ pub(super) fn result_of<'a>(call: Raw<'a>, [name, result, status]: [Option<Raw<'
             }
         }
         None => ToolResult {
-            call: id,
-            name: None,
-            status: ResultStatus::Success,
-            content: Content::Blocks(cx.list(&rest)),
             is_error: Some(false),
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(id, ResultStatus::Success, Content::Blocks(cx.list(&rest)))
         },
     };
     told.name = name.and_then(Raw::string).or(told.name);

@@ -50,11 +50,9 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         ToolKind::Subagent => {
             let [agent, prompt] = members(input, ["agent_name", "prompt"])?;
             Some(Args::Subagent(Subagent {
-                description: None,
                 prompt: prompt?.string()?,
                 agent: optional(agent, Raw::string)?,
-                background: None,
-                model: None,
+                ..Subagent::default()
             }))
         }
         ToolKind::Fetch => {
@@ -88,8 +86,7 @@ fn read_file(input: Raw<'_>) -> Option<Args<'_>> {
         path: path.or(old)?.string()?,
         start,
         count: optional(end, upto)?.or(optional(limit, whole)?),
-        pages: None,
-        capped: false,
+        ..Read::default()
     }))
 }
 
@@ -123,12 +120,8 @@ fn grep(input: Raw<'_>) -> Option<Args<'_>> {
         context: optional(context, number)?,
         before: optional(before, number)?,
         after: optional(after, number)?,
-        numbers: None,
-        only: None,
-        file_type: None,
         limit: optional(limit, number)?,
-        offset: None,
-        multiline: None,
+        ..Grep::default()
     }))
 }
 

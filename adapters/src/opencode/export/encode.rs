@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Block, Content, Event, Field, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, Topic};
+use crate::event::{At, Block, Content, Event, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, Topic};
 use crate::json::{Cursor, Out, Raw, Str};
 use crate::opencode::PART;
 use crate::opencode::decode::why;
@@ -150,7 +150,7 @@ impl Encoder {
             let title: String = text.unescape().trim().chars().take(TITLE).collect();
             Str::escape(&title, &mut self.title);
         }
-        fields.iter().for_each(|field| member(field, out));
+        fields.iter().for_each(|field| field.write_next(out));
         let part = self.run.next_id("prt");
         for (name, value) in [("id", part.as_str()), ("sessionID", &self.run.session), ("messageID", message)] {
             if !fields.iter().any(|field| field.key.is(name)) {
@@ -334,15 +334,8 @@ impl Encoder {
 /// The fields of an object, each behind a comma.
 fn members(fields: Fields<'_>, at: At<'_>, out: &mut Out) -> Vec<u8> {
     let from = out.len();
-    fields.iter().filter(|field| field.at == at).for_each(|field| member(field, out));
+    fields.iter().filter(|field| field.at == at).for_each(|field| field.write_next(out));
     out.take_from(from)
-}
-
-fn member(field: &Field<'_>, out: &mut Out) {
-    out.lit(",");
-    out.str(field.key);
-    out.lit(":");
-    out.unchecked(field.value);
 }
 
 impl Encode for Encoder {

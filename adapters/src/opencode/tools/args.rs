@@ -19,8 +19,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 path: path?.string()?,
                 start: optional(offset, whole)?.map(|line| line.max(1)),
                 count: optional(limit, whole)?,
-                pages: None,
-                capped: false,
+                ..Read::default()
             })
         }
         ToolKind::Write => {
@@ -64,17 +63,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 pattern: pattern?.string()?,
                 path: optional(path, Raw::string)?,
                 glob: optional(include, Raw::string)?,
-                mode: None,
-                ignore_case: None,
-                context: None,
-                before: None,
-                after: None,
-                numbers: None,
-                only: None,
-                file_type: None,
-                limit: None,
-                offset: None,
-                multiline: None,
+                ..Grep::default()
             })
         }
         ToolKind::Fetch => {

@@ -61,17 +61,16 @@ fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part
         let said = error.or(output);
         let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
         let result = ToolResult {
-            call: id.and_then(Raw::string).unwrap_or_default(),
             name: name.and_then(Raw::string),
-            status,
-            content: match said.and_then(Raw::string) {
-                Some(text) => Content::Text(text),
-                None => Content::Text(said.map_or(Str::EMPTY, |said| cx.text(said.as_str()))),
-            },
             is_error: Some(status != ResultStatus::Success),
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(
+                id.and_then(Raw::string).unwrap_or_default(),
+                status,
+                match said.and_then(Raw::string) {
+                    Some(text) => Content::Text(text),
+                    None => Content::Text(said.map_or(Str::EMPTY, |said| cx.text(said.as_str()))),
+                },
+            )
         };
         let field = Field {
             at: At::Part(RESPONSE),

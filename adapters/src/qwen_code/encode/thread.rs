@@ -467,19 +467,7 @@ impl Thread {
     fn usage(&mut self, usage: Option<&Usage<'_>>, out: &Out) {
         let Some(usage) = usage else { return };
         usage.said_by(COUNTED).for_each(|source| out.used(source));
-        let new = usage.detached();
-        self.round.usage = Some(match self.round.usage {
-            None => new,
-            Some(old) => Usage {
-                input: new.input.or(old.input),
-                output: new.output.or(old.output),
-                reasoning: new.reasoning.or(old.reasoning),
-                cache_read: new.cache_read.or(old.cache_read),
-                cache_write: new.cache_write.or(old.cache_write),
-                total: new.total.or(old.total),
-                ..new
-            },
-        });
+        self.round.usage = Some(self.round.usage.map_or_else(|| usage.detached(), |old| usage.over(&old)));
     }
 }
 

@@ -78,16 +78,7 @@ fn one_thing_of_a_plan_changes_the_list() {
         ..call("plan", r#"{"action":"create","tasks":["A",{"id":2,"desc":"B"}]}"#)
     };
     let shown = r"↳ - \u001b[32mA\u001b[0m\n  - \u001b[31m{'id': 2, 'desc': 'B'}\u001b[0m";
-    let result = ToolResult {
-        call: create.id,
-        name: None,
-        status: ResultStatus::Success,
-        content: Content::Text(Str::trusted(shown)),
-        is_error: None,
-        detail: None,
-        fields: &[],
-        of: None,
-    };
+    let result = ToolResult::new(create.id, ResultStatus::Success, Content::Text(Str::trusted(shown)));
     let (_, shaped) = tools.result(&create, &result, &arena);
     assert_eq!(
         shaped.unwrap().content,

@@ -13,17 +13,11 @@ fn show<'a>(name: &'a str, input: &'a str, text: &'a str, detail: Option<(Detail
         fields: &[],
     };
     let result = ToolResult {
-        call: Str::EMPTY,
-        name: None,
-        status: ResultStatus::Success,
-        content: Content::Text(Str::trusted(text)),
-        is_error: None,
         detail: detail.map(|(shape, raw)| Detail {
             shape,
             raw: Raw::trusted(raw),
         }),
-        fields: &[],
-        of: None,
+        ..ToolResult::new(Str::EMPTY, ResultStatus::Success, Content::Text(Str::trusted(text)))
     };
     output(Some(&call), &result, arena)
 }

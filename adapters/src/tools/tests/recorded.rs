@@ -100,17 +100,15 @@ fn goes_over(pair: &Pair, to: Dialect) -> bool {
     };
     let shape = if pair.from == Cursor { DetailShape::Cursor } else { DetailShape::Claude };
     let result = ToolResult {
-        call: call.id,
-        name: None,
-        status: if pair.ok { ResultStatus::Success } else { ResultStatus::Error },
-        content: Content::Text(Str::trusted(&pair.text)),
-        is_error: None,
         detail: pair.detail.as_deref().map(|raw| Detail {
             shape,
             raw: Raw::trusted(raw),
         }),
-        fields: &[],
-        of: None,
+        ..ToolResult::new(
+            call.id,
+            if pair.ok { ResultStatus::Success } else { ResultStatus::Error },
+            Content::Text(Str::trusted(&pair.text)),
+        )
     };
     let valid = |text: &str| assert!(serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
     output(Some(&call), &result, &arena);

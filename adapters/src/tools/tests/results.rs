@@ -52,17 +52,11 @@ impl<'a> Case<'a> {
     pub(super) fn result(&self) -> ToolResult<'a> {
         let shape = if self.from == Cursor { DetailShape::Cursor } else { DetailShape::Claude };
         ToolResult {
-            call: Str::trusted("c1"),
-            name: None,
-            status: self.status,
-            content: Content::Text(Str::trusted(self.text)),
-            is_error: None,
             detail: self.detail.map(|raw| Detail {
                 shape,
                 raw: Raw::trusted(raw),
             }),
-            fields: &[],
-            of: None,
+            ..ToolResult::new(Str::trusted("c1"), self.status, Content::Text(Str::trusted(self.text)))
         }
     }
 

@@ -79,14 +79,8 @@ fn call(id: &'static str, name: &'static str, input: &'static str) -> ToolCall<'
 
 fn result(of: ToolCall<'static>, status: ResultStatus, content: Content<'static>) -> Kind<'static> {
     let result = ToolResult {
-        call: of.id,
-        name: None,
-        status,
-        content,
-        is_error: None,
-        detail: None,
-        fields: &[],
         of: Some(of),
+        ..ToolResult::new(of.id, status, content)
     };
     Kind::ToolResult(keep(result))
 }

@@ -53,9 +53,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
             Args::Shell(Shell {
                 command: command?.string()?,
                 timeout: optional(timeout, milliseconds)?,
-                description: None,
-                background: None,
-                directory: None,
+                ..Shell::default()
             })
         }
         ToolKind::Grep => {

@@ -13,15 +13,8 @@ const NOW: i64 = 1_795_849_200_000;
 /// A turn that is broken off, of which nothing says when it was.
 fn said(from: Dialect, to: Format) -> String {
     let mut speaker = Speaker::new(Manner {
-        from,
-        tools: from,
-        to,
-        native_tools: true,
-        partial: false,
-        old_text: false,
-        hides_thoughts: false,
-        verbose: false,
         agent: from == Dialect::CANONICAL,
+        ..Manner::new(from, to)
     });
     speaker.now(NOW);
     let session = Session {

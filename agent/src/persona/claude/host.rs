@@ -1,6 +1,6 @@
 //! What hosts of Claude Code's are told.
 
-use agentglot_adapters::raw::codec::{Layout, Mode};
+use agentglot_adapters::raw::codec::Layout;
 use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Map, Value, json};
 
@@ -12,24 +12,35 @@ use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::permissions::Decision;
 use crate::persona::host::{
-    Compacted, Ended, HostPersona, PromptState, Refused, Reminders, ResultForm, SessionFacts, TaskHost, Told, Unfinished, interrupted, with_status,
+    Compacted, Ended, HostFacts, HostPersona, PromptState, Refused, Reminders, ResultForm, SessionFacts, Told, Unfinished, interrupted, with_status,
 };
 use crate::tools::jobs::Job;
 
 #[derive(Debug)]
 pub(super) struct ClaudeHost;
 
+static FACTS: HostFacts = HostFacts {
+    begins_turns: true,
+    hides_subagents: true,
+    tells_background: true,
+    tells_urging: true,
+    asks_again: 1,
+    keeps_whole_blocks: true,
+    withdraws_prompts: true,
+    joins_prompts: true,
+    answer_reminders: Reminders { most: 1, fails: false },
+    names_servers: true,
+    tasks: Some(&Tasks),
+    codec_counts_turns: true,
+    limits_context: true,
+    tells_error_types: true,
+    tells_failures: true,
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for ClaudeHost {
-    fn withdraws_prompts(&self) -> bool {
-        true
-    }
-
-    fn joins_prompts(&self) -> bool {
-        true
-    }
-
-    fn answer_reminders(&self) -> Reminders {
-        Reminders { most: 1, fails: false }
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
     }
 
     fn falls_back(&self, model: &str, to: &str, why: &'static str) -> Told {
@@ -60,15 +71,6 @@ impl HostPersona for ClaudeHost {
         Some(interrupted(in_tools))
     }
 
-    fn limits_context(&self) -> bool {
-        true
-    }
-
-    fn begins_turns(&self, mode: Mode) -> bool {
-        // Not where the host waits for one value at the end.
-        mode.layout == Layout::Lines
-    }
-
     fn job_ended(&self, job: &Job, _: &str) -> String {
         tools::shell::notice(job)
     }
@@ -93,14 +95,6 @@ impl HostPersona for ClaudeHost {
             }
         }
         Some(("tool_result_meta", json!([told])))
-    }
-
-    fn hides_subagents(&self) -> bool {
-        true
-    }
-
-    fn tells_background(&self) -> bool {
-        true
     }
 
     fn compacted(&self, compacted: &Compacted<'_>) -> Told {
@@ -143,10 +137,6 @@ impl HostPersona for ClaudeHost {
         Some(Told::System("permission_denied", members))
     }
 
-    fn tells_urging(&self) -> bool {
-        true
-    }
-
     fn goes_on(&self, reply: Unfinished) -> Option<(&'static str, u64)> {
         Some(match reply {
             Unfinished::Cut => (
@@ -167,10 +157,6 @@ impl HostPersona for ClaudeHost {
 
     fn key_source(&self, variable: &'static str) -> &'static str {
         if variable.is_empty() { "none" } else { variable }
-    }
-
-    fn names_servers(&self) -> bool {
-        true
     }
 
     fn asking(&self) -> Option<Told> {
@@ -220,14 +206,6 @@ impl HostPersona for ClaudeHost {
         }))
     }
 
-    fn asks_again(&self) -> u64 {
-        1
-    }
-
-    fn keeps_whole_blocks(&self) -> bool {
-        true
-    }
-
     fn refusal(&self, model: &str) -> Option<(Told, String)> {
         let members = json!({
             "original_model": model, "request_id": null, "api_refusal_category": null, "api_refusal_explanation": null, "content": "",
@@ -263,14 +241,6 @@ impl HostPersona for ClaudeHost {
         }
     }
 
-    fn tasks(&self) -> Option<&'static dyn TaskHost> {
-        Some(&Tasks)
-    }
-
-    fn codec_counts_turns(&self) -> bool {
-        true
-    }
-
     fn ended(&self, ended: Ended) -> Option<(&'static str, &'static str)> {
         let reason = match ended {
             Ended::Done => "completed",
@@ -282,13 +252,5 @@ impl HostPersona for ClaudeHost {
             Ended::Unstructured => "structured_output_retry_exhausted",
         };
         Some(("terminal_reason", reason))
-    }
-
-    fn tells_error_types(&self) -> bool {
-        true
-    }
-
-    fn tells_failures(&self) -> bool {
-        true
     }
 }

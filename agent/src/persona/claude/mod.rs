@@ -11,15 +11,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::DetailShape;
 
 use super::session::Plain;
 use super::{Persona, SubagentTool, shared};
-use crate::mcp::Naming;
+use crate::mcp::{self, Naming};
 use crate::restrictions::{NO_WORKTREES, Restricting, Restriction};
 use crate::settings::memory::MemoryFiles;
 use crate::settings::{PluginFiles, SettingsFiles};
-use crate::store::{Ids, SessionFiles};
+use crate::store::SessionFiles;
 use crate::tools::Given;
 
 const FLAGS: &[&str] = &[
@@ -52,12 +51,7 @@ const RESTRICTS: &[Restricting] = &[
 ];
 
 static SETTINGS: SettingsFiles = SettingsFiles {
-    folder: ".claude",
     variable: Some("CLAUDE_CONFIG_DIR"),
-    user: "settings.json",
-    home: None,
-    project: "settings.json",
-    is_beside: false,
     local: Some("settings.local.json"),
     servers: Some(".mcp.json"),
     plugins: Some(PluginFiles {
@@ -67,6 +61,7 @@ static SETTINGS: SettingsFiles = SettingsFiles {
     }),
     unguarded: &["worktrees", "plans"],
     beside: &[".claude.json"],
+    ..SettingsFiles::below(".claude")
 };
 
 static MEMORY: MemoryFiles = MemoryFiles {
@@ -75,19 +70,13 @@ static MEMORY: MemoryFiles = MemoryFiles {
 };
 
 static SESSIONS: SessionFiles = SessionFiles {
-    dialect: Dialect::Claude,
     root,
-    ids: Ids::Uuid,
     have_titles: true,
-    have_numbers: false,
     have_paths: true,
-    have_folders: true,
-    given_out: false,
-    in_use: None,
     bad_id: Some("Error: Invalid session ID. Must be a valid UUID."),
     copies: Some("--fork-session"),
-    exit_code: 1,
     checkpoints: Some("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
+    ..SessionFiles::of(Dialect::Claude)
 };
 
 /// Where Claude Code and its SDKs look.
@@ -98,13 +87,8 @@ fn root(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 static MCP: Naming = Naming {
-    keeps_dots: false,
-    longest: None,
-    list: "ListMcpResourcesTool",
-    read: "ReadMcpResourceTool",
-    server: "server",
-    detail: Some(DetailShape::Claude),
     call_meta: Some("claudecode/toolUseId"),
+    ..mcp::PLAIN
 };
 
 fn unknown(name: &str) -> Given {
@@ -116,7 +100,6 @@ pub static CLAUDE: Persona = Persona {
     dialect: Dialect::Claude,
     flags: FLAGS,
     restricts: RESTRICTS,
-    server: &[],
     begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),
@@ -131,7 +114,6 @@ pub static CLAUDE: Persona = Persona {
     has_skills: true,
     permissions: &permissions::PERMISSIONS,
     settings: Some(&SETTINGS),
-    trusts: |_| false,
     thinking_variable: Some("MAX_THINKING_TOKENS"),
     memory: Some(&MEMORY),
     sessions: &SESSIONS,
@@ -140,4 +122,5 @@ pub static CLAUDE: Persona = Persona {
     mcp: &MCP,
     commands: &commands::COMMANDS,
     host: &host::ClaudeHost,
+    ..Persona::PLAIN
 };

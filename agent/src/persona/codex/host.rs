@@ -3,14 +3,21 @@
 use agentglot_adapters::raw::codec::{Layout, Mode};
 
 use crate::model::ModelError;
-use crate::persona::host::{HostPersona, plain};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{HostFacts, HostPersona, plain};
 
 #[derive(Debug)]
 pub(super) struct CodexHost;
 
+static FACTS: HostFacts = HostFacts {
+    cut_off: Some("Incomplete response returned, reason: max_output_tokens"),
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for CodexHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         match error.status {
             Some(status) => format!("unexpected status {status}: {}", plain(error)),
@@ -18,20 +25,8 @@ impl HostPersona for CodexHost {
         }
     }
 
-    fn begins_turns(&self, _: Mode) -> bool {
-        false
-    }
-
     /// The app-server tells both, and sums up by itself.
     fn counts_thread(&self, mode: Mode) -> bool {
         mode.layout == Layout::Lines && !mode.serves_many
-    }
-
-    fn cut_off(&self) -> Option<&'static str> {
-        Some("Incomplete response returned, reason: max_output_tokens")
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
     }
 }

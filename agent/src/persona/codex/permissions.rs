@@ -21,8 +21,8 @@ fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
 }
 
 fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-    match why {
-        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-        _ => format!("{} is rejected: the sandbox does not allow it, and nobody can be asked", spec.name),
-    }
+    why.reason().map_or_else(
+        || format!("{} is rejected: the sandbox does not allow it, and nobody can be asked", spec.name),
+        str::to_owned,
+    )
 }

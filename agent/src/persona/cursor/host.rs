@@ -1,36 +1,22 @@
 //! What hosts of Cursor's are told: calls whole, under its names.
 
-use agentglot_adapters::raw::codec::Mode;
 use serde_json::{Value, json};
 
 use super::tools::files;
-use crate::model::ModelError;
-use crate::persona::host::{HostPersona, ToldCall};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{HostFacts, HostPersona};
 
 #[derive(Debug)]
 pub(super) struct CursorHost;
 
+static FACTS: HostFacts = HostFacts {
+    is_timed: true,
+    whole_calls: Some(told),
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for CursorHost {
-    fn failure(&self, error: &ModelError) -> String {
-        error.message.clone()
-    }
-
-    fn begins_turns(&self, _: Mode) -> bool {
-        false
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
-    }
-
-    fn is_timed(&self) -> bool {
-        true
-    }
-
-    fn whole_calls(&self) -> Option<ToldCall> {
-        Some(told)
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
     }
 }
 

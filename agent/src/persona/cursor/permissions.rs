@@ -28,8 +28,5 @@ fn denied(_: &Spec, _: &Access, reason: &Reason) -> String {
 }
 
 fn unheard(_: &Policy, _: &Spec, _: &Access, why: &Unheard) -> String {
-    match why {
-        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-        _ => "User Rejected".to_owned(),
-    }
+    why.reason().unwrap_or("User Rejected").to_owned()
 }

@@ -1,17 +1,24 @@
 //! What hosts of Gemini CLI's are told.
 
-use agentglot_adapters::raw::codec::Mode;
 use serde_json::json;
 
 use crate::model::ModelError;
-use crate::persona::host::{HostPersona, ToldCall, plain};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{HostFacts, HostPersona, plain};
 
 #[derive(Debug)]
 pub(super) struct GeminiHost;
 
+static FACTS: HostFacts = HostFacts {
+    is_timed: true,
+    whole_calls: Some(|name, input| (told(name), input.to_owned())),
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for GeminiHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     /// The API's answer stands in it as JSON; of one that was asked too often, what can be done about that stands behind it.
     fn failure(&self, error: &ModelError) -> String {
         let Some(status) = error.status else {
@@ -20,22 +27,6 @@ impl HostPersona for GeminiHost {
         let body = json!({"error": {"code": status, "message": plain(error), "status": word(status)}});
         let hint = if status == 429 { "\nPlease wait and try again later." } else { "" };
         format!("[API Error: {body}]{hint}")
-    }
-
-    fn begins_turns(&self, _: Mode) -> bool {
-        false
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
-    }
-
-    fn is_timed(&self) -> bool {
-        true
-    }
-
-    fn whole_calls(&self) -> Option<ToldCall> {
-        Some(|name, input| (told(name), input.to_owned()))
     }
 }
 

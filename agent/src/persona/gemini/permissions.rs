@@ -48,11 +48,13 @@ fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
 }
 
 fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-    match why {
-        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-        _ => format!(
-            "Tool execution for \"{}\" requires user confirmation, which is not supported in non-interactive mode.",
-            spec.name
-        ),
-    }
+    why.reason().map_or_else(
+        || {
+            format!(
+                "Tool execution for \"{}\" requires user confirmation, which is not supported in non-interactive mode.",
+                spec.name
+            )
+        },
+        str::to_owned,
+    )
 }

@@ -1,36 +1,27 @@
 //! What hosts of OpenCode's are told.
 
-use agentglot_adapters::raw::codec::Mode;
 use serde_json::json;
 
 use super::tools;
 use crate::model::ModelError;
-use crate::persona::host::{HostPersona, ToldCall, plain};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{HostFacts, HostPersona, plain};
 
 #[derive(Debug)]
 pub(super) struct OpencodeHost;
 
+static FACTS: HostFacts = HostFacts {
+    is_timed: true,
+    whole_calls: Some(told),
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for OpencodeHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         plain(error).to_owned()
-    }
-
-    fn begins_turns(&self, _: Mode) -> bool {
-        false
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
-    }
-
-    fn is_timed(&self) -> bool {
-        true
-    }
-
-    fn whole_calls(&self) -> Option<ToldCall> {
-        Some(told)
     }
 }
 

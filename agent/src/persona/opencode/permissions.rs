@@ -31,8 +31,7 @@ fn denied(_: &Spec, _: &Access, reason: &Reason) -> String {
 }
 
 fn unheard(_: &Policy, _: &Spec, _: &Access, why: &Unheard) -> String {
-    match why {
-        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-        _ => "The user rejected permission to use this specific tool call.".to_owned(),
-    }
+    why.reason()
+        .unwrap_or("The user rejected permission to use this specific tool call.")
+        .to_owned()
 }

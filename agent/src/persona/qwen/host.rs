@@ -1,44 +1,43 @@
 //! What hosts of Qwen Code's are told.
 
-use agentglot_adapters::raw::codec::{Layout, Mode};
 use agentglot_adapters::raw::event::ResultStatus;
 
 use serde_json::{Value, json};
 
 use crate::mcp::Status;
 use crate::model::ModelError;
-use crate::persona::host::{ContextParts, HostPersona, Told, Unfinished, with_status};
-use crate::persona::shared::jobs;
+use crate::persona::host::{ContextParts, HostFacts, HostPersona, Told, Unfinished, with_status};
 use crate::tools::Given;
-use crate::tools::jobs::Job;
 
 #[derive(Debug)]
 pub(super) struct CodeHost;
 
+static FACTS: HostFacts = HostFacts {
+    begins_turns: true,
+    hides_subagents: true,
+    continued: Some(|accepted| {
+        let interruption = if accepted { "interrupted_prompt" } else { "none" };
+        json!({"subtype": "continue_last_turn", "accepted": accepted, "interruption": interruption})
+    }),
+    joins_replies: true,
+    tells_interrupts: false,
+    call_stopped: "[Operation Cancelled] Reason: Tool call cancelled by user.",
+    trusts_servers: true,
+    lists_own_agents: false,
+    takes_models_back: false,
+    changes_models_at_once: true,
+    empty_reply: Some(("Model stream ended with empty response text.", 2)),
+    tells_failures: true,
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for CodeHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         format!("[API Error: {}]", with_status(error))
-    }
-
-    fn begins_turns(&self, mode: Mode) -> bool {
-        // Not where the host waits for one value at the end.
-        mode.layout == Layout::Lines
-    }
-
-    fn hides_subagents(&self) -> bool {
-        true
-    }
-
-    fn tells_failures(&self) -> bool {
-        true
-    }
-
-    fn tells_interrupts(&self) -> bool {
-        false
-    }
-
-    fn call_stopped(&self) -> &'static str {
-        "[Operation Cancelled] Reason: Tool call cancelled by user."
     }
 
     fn result_shown(&self, given: &Given) -> Option<String> {
@@ -50,17 +49,6 @@ impl HostPersona for CodeHost {
     fn introduced(&self) -> Option<Told> {
         let event = json!({"type": "goal_state", "goal_state": {"v": 2, "goal": null, "activity": "idle"}});
         Some(Told::Other("stream_event", json!({"parent_tool_use_id": null, "event": event})))
-    }
-
-    fn continued(&self) -> Option<fn(bool) -> Value> {
-        Some(|accepted| {
-            let interruption = if accepted { "interrupted_prompt" } else { "none" };
-            json!({"subtype": "continue_last_turn", "accepted": accepted, "interruption": interruption})
-        })
-    }
-
-    fn trusts_servers(&self) -> bool {
-        true
     }
 
     fn server_status(&self, status: Status) -> &'static str {
@@ -77,14 +65,6 @@ impl HostPersona for CodeHost {
         }
     }
 
-    fn joins_replies(&self) -> bool {
-        true
-    }
-
-    fn lists_own_agents(&self) -> bool {
-        false
-    }
-
     fn context_shown(&self, parts: &ContextParts) -> Option<Value> {
         Some(json!({
             "subtype": "get_context_usage", "modelName": parts.model, "totalTokens": parts.total, "contextWindowSize": parts.window,
@@ -94,21 +74,5 @@ impl HostPersona for CodeHost {
             },
             "builtinTools": [], "mcpTools": [], "memoryFiles": [], "skills": [], "isEstimated": !parts.counted, "showDetails": false,
         }))
-    }
-
-    fn takes_models_back(&self) -> bool {
-        false
-    }
-
-    fn changes_models_at_once(&self) -> bool {
-        true
-    }
-
-    fn empty_reply(&self) -> Option<(&'static str, u64)> {
-        Some(("Model stream ended with empty response text.", 2))
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
     }
 }

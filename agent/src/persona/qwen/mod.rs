@@ -14,49 +14,20 @@ use serde_json::{Value, json};
 
 use super::session::Plain;
 use super::shared::asking;
-use super::{Persona, SubagentTool};
-use crate::hooks::{HookForm, PLAIN};
-use crate::mcp::Naming;
+use super::{Persona, SubagentTool, shared};
+use crate::hooks::HookForm;
+use crate::mcp::{self, Naming};
 use crate::model::server_flags::ServerFlag;
 use crate::restrictions::{NO_WORKTREES, Restriction};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
-use crate::store::{Ids, SessionFiles, own_root};
+use crate::store::SessionFiles;
 use crate::tools::Given;
 
-static SETTINGS: SettingsFiles = SettingsFiles {
-    folder: ".qwen",
-    variable: None,
-    user: "settings.json",
-    home: None,
-    project: "settings.json",
-    is_beside: false,
-    local: None,
-    servers: None,
-    plugins: None,
-    unguarded: &[],
-    beside: &[],
-};
-
-static MEMORY: MemoryFiles = MemoryFiles {
-    names: &["QWEN.md", "AGENTS.md"],
-    local: None,
-};
-
 static SESSIONS: SessionFiles = SessionFiles {
-    dialect: Dialect::QwenCode,
-    root: own_root,
-    ids: Ids::Uuid,
     have_titles: true,
-    have_numbers: false,
-    have_paths: false,
-    have_folders: true,
-    given_out: false,
-    in_use: None,
-    bad_id: None,
     copies: Some("--fork-session"),
-    exit_code: 1,
-    checkpoints: None,
+    ..SessionFiles::of(Dialect::QwenCode)
 };
 
 static HOOKS: HookForm = HookForm {
@@ -64,20 +35,14 @@ static HOOKS: HookForm = HookForm {
     has_time: true,
     // The program accepts callbacks and never calls them; its hosts do not answer.
     takes_callbacks: false,
-    // What hooks that were written for another program look for.
-    project_variable: "CLAUDE_PROJECT_DIR",
-    agent: "Qwen Code",
-    ..PLAIN
+    ..shared::hooks("Qwen Code")
 };
 
 static MCP: Naming = Naming {
     keeps_dots: true,
     longest: Some(63),
-    list: "list_mcp_resources",
-    read: "read_mcp_resource",
     server: "server_name",
-    detail: None,
-    call_meta: None,
+    ..mcp::SNAKE
 };
 
 fn unknown(name: &str) -> Given {
@@ -144,16 +109,13 @@ const QWEN: Persona = Persona {
         ]
     },
     subagents: Some(SubagentTool::named(&["agent"])),
-    has_skills: false,
     permissions: &permissions::CODE,
-    settings: Some(&SETTINGS),
-    trusts: |_| false,
-    thinking_variable: None,
-    memory: Some(&MEMORY),
+    settings: Some(&SettingsFiles::below(".qwen")),
+    memory: Some(&MemoryFiles::named(&["QWEN.md", "AGENTS.md"])),
     sessions: &SESSIONS,
     hooks: &HOOKS,
-    elicits: false,
     mcp: &MCP,
     commands: &commands::CODE,
     host: &host::CodeHost,
+    ..Persona::PLAIN
 };

@@ -1,14 +1,11 @@
 //! What hosts of the RFC are told: events beside the conversation, displays of calls.
 
-use agentglot_adapters::raw::codec::Mode;
 use agentglot_adapters::raw::event::{At, Topic};
 use serde_json::{Value, json};
 
 use super::confirmation;
 use crate::model::ModelError;
-use crate::persona::host::{CallShown, Compacted, HostPersona, Reached, SessionFacts, SubagentShown, Told, with_status};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{CallShown, Compacted, HostFacts, HostPersona, Reached, SessionFacts, SubagentShown, Told, with_status};
 use crate::tools::{Access, Spec};
 
 /// What stands before the message of a model that failed.
@@ -17,42 +14,29 @@ const MODEL_ERROR: &str = "QWEN_MODEL_ERROR: ";
 #[derive(Debug)]
 pub(super) struct RfcHost;
 
+static FACTS: HostFacts = HostFacts {
+    // Every turn answers a request.
+    begins_turns: false,
+    is_timed: true,
+    session_members_at: At::Part("/metadata"),
+    capabilities: Some(r#""can_use_tool command_hint heartbeat cancel""#),
+    introduces_first: true,
+    requests_name_turns: true,
+    shows_calls: true,
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for RfcHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         format!("{MODEL_ERROR}[API Error: {}]", with_status(error))
     }
 
-    fn begins_turns(&self, _: Mode) -> bool {
-        // Every turn answers a request.
-        false
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
-    }
-
-    fn is_timed(&self) -> bool {
-        true
-    }
-
-    fn session_members_at(&self) -> At<'static> {
-        At::Part("/metadata")
-    }
-
     fn session_members(&self, facts: &SessionFacts<'_>) -> Vec<(&'static str, Value)> {
         vec![("input_format", json!("stream-json")), ("output_format", json!(facts.output))]
-    }
-
-    fn capabilities(&self) -> Option<&'static str> {
-        Some(r#""can_use_tool command_hint heartbeat cancel""#)
-    }
-
-    fn introduces_first(&self) -> bool {
-        true
-    }
-
-    fn requests_name_turns(&self) -> bool {
-        true
     }
 
     fn retried(&self, message: Option<&str>, metrics: &Value) -> Option<Told> {
@@ -67,10 +51,6 @@ impl HostPersona for RfcHost {
              (compressed from {before} to {after} tokens)."
         );
         Told::notice("ChatCompressed", Topic::Compaction, Some(&message), Some(data))
-    }
-
-    fn shows_calls(&self) -> bool {
-        true
     }
 
     fn confirmation(&self, spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {

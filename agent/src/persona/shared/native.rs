@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use super::args::{Wrong, check};
 use crate::tools::notebook::{CellChange, Mode};
+use crate::tools::read::Window;
 use crate::tools::work::blocking;
 use crate::tools::{Access, Cx, Given, ShellCommand, Spec, Tool, edit, write};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::json::{Raw, Str};
-use agentglot_adapters::raw::tools::args::{Args, Change, NotebookEdit, Shell};
+use agentglot_adapters::raw::tools::args::{Args, Change, NotebookEdit, Read, Shell};
 use agentglot_adapters::raw::tools::{Arena, Tools};
 
 /// Runs the tools of a dialect, and says in its words what came of it.
@@ -92,6 +93,16 @@ pub(in crate::persona) fn number(number: Option<Raw<'_>>) -> Option<usize> {
 pub(in crate::persona) fn texts(list: Option<Raw<'_>>) -> Vec<String> {
     let texts = list.into_iter().flat_map(Raw::elements).filter_map(Raw::string);
     texts.map(plain).collect()
+}
+
+/// The part of a file that a call reads: of `lines`, unless it asks for another number, and at most of `bytes`.
+pub(in crate::persona) fn window(asked: &Read<'_>, lines: u64, bytes: usize) -> Window {
+    Window {
+        first: asked.start.unwrap_or(1),
+        lines: Some(asked.count.unwrap_or(lines)),
+        bytes,
+        hash: false,
+    }
 }
 
 /// A change of a notebook's cell, as it is made.

@@ -14,6 +14,12 @@ pub(in crate::persona) fn path_of(path: Option<Str<'_>>) -> Option<String> {
     path.filter(|path| !path.is_empty()).map(plain)
 }
 
+/// A path as it is said.
+pub(in crate::persona) fn named(wall: &Wall, path: &str) -> String {
+    let place = wall.locate(path);
+    place.map_or_else(|_| path.to_owned(), |place| place.named().display().to_string())
+}
+
 /// The folder that was named, or all of the workspace.
 pub(in crate::persona) fn places(wall: &Wall, path: Option<&str>) -> Result<Vec<Place>, Fault> {
     match path {

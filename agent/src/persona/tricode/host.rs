@@ -1,16 +1,22 @@
 //! What hosts of Tricode's are told.
 
-use agentglot_adapters::raw::codec::Mode;
-
 use crate::model::{ModelError, ModelErrorKind};
-use crate::persona::host::{HostPersona, plain};
-use crate::persona::shared::jobs;
-use crate::tools::jobs::Job;
+use crate::persona::host::{HostFacts, HostPersona, plain};
 
 #[derive(Debug)]
 pub(super) struct TricodeHost;
 
+static FACTS: HostFacts = HostFacts {
+    counts_rounds: true,
+    previews_changes: true,
+    ..HostFacts::PLAIN
+};
+
 impl HostPersona for TricodeHost {
+    fn facts(&self) -> &'static HostFacts {
+        &FACTS
+    }
+
     fn failure(&self, error: &ModelError) -> String {
         match error.status {
             Some(status) => format!("OpenAI API error: Error code: {status} - {}", plain(error)),
@@ -20,21 +26,5 @@ impl HostPersona for TricodeHost {
             }
             None => format!("OpenAI API error: {}", error.message),
         }
-    }
-
-    fn begins_turns(&self, _: Mode) -> bool {
-        false
-    }
-
-    fn job_ended(&self, job: &Job, output: &str) -> String {
-        jobs::notice(job, output)
-    }
-
-    fn counts_rounds(&self) -> bool {
-        true
-    }
-
-    fn previews_changes(&self) -> bool {
-        true
     }
 }

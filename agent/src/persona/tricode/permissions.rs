@@ -29,8 +29,8 @@ fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
 }
 
 fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-    match why {
-        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => format!("Denied: {reason}"),
-        _ => format!("Denied: User denied {} operation", spec.name),
-    }
+    why.reason().map_or_else(
+        || format!("Denied: User denied {} operation", spec.name),
+        |reason| format!("Denied: {reason}"),
+    )
 }

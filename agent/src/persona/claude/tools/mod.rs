@@ -32,7 +32,7 @@ use agentglot_adapters::raw::tools::args::Args;
 pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
     let mut tools = files(seen);
     tools.extend(shell::shell(processes));
-    tools.extend(todo::todo(todos));
+    tools.push(todo::todo(todos));
     tools
 }
 

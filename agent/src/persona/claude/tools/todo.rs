@@ -2,29 +2,27 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::persona::shared::native::{Run, stray, tools};
-use crate::tools::todo::{Todo, Todos, read};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::persona::shared::todo::{self, Written};
+use crate::tools::todo::{Todo, Todos};
+use crate::tools::{Given, Tool};
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{DetailShape, ToolKind};
-use agentglot_adapters::raw::tools::args::{Args, TodoStatus};
+use agentglot_adapters::raw::event::DetailShape;
+use agentglot_adapters::raw::tools::args::TodoStatus;
 
 const DONE: &str = "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \
                     with the current tasks if applicable";
 
 /// The tool. `todos` is the session's (a subagent has its own).
-pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
-    let spec = Spec {
-        name: "TodoWrite".to_owned(),
-        description: "Writes the list of things to do for this session, the whole of it each time. Use it for work of three steps or more, and \
-                      not for less. Keep one thing in_progress at a time, and mark each completed as soon as it is done."
-            .to_owned(),
-        schema: json!({
+pub fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
+    let spec = todo::spec(
+        "TodoWrite",
+        "Writes the list of things to do for this session, the whole of it each time. Use it for work of three steps or more, and \
+                      not for less. Keep one thing in_progress at a time, and mark each completed as soon as it is done.",
+        json!({
             "type": "object",
             "properties": {
                 "todos": {
@@ -45,29 +43,17 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             "required": ["todos"],
             "additionalProperties": false,
         }),
-        kind: ToolKind::Todo,
-        ..Spec::default()
-    };
-    tools(Dialect::Claude, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
+    );
+    todo::todo(Dialect::Claude, say::invalid, spec, todos, |error| say::failed(&error), written)
 }
 
-#[derive(Debug)]
-struct TodoWrite(Rc<Todos>);
-
-#[async_trait(?Send)]
-impl Run for TodoWrite {
-    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, .. } = args else { return stray() };
-        let new = match read(list) {
-            Ok(new) => new,
-            Err(error) => return say::failed(&error),
-        };
-        let all_done = new.iter().all(|todo| todo.status == TodoStatus::Completed);
-        let detail_new = shown(&new);
-        // A list that is done is put away.
-        let old = self.0.replace(if all_done { Vec::new() } else { new });
-        Given::text(DONE).with(DetailShape::Claude, json!({"oldTodos": shown(&old), "newTodos": detail_new}))
-    }
+fn written(written: Written<'_>, todos: &Todos) -> Given {
+    let new = written.list;
+    let all_done = new.iter().all(|todo| todo.status == TodoStatus::Completed);
+    let detail_new = shown(&new);
+    // A list that is done is put away.
+    let old = todos.replace(if all_done { Vec::new() } else { new });
+    Given::text(DONE).with(DetailShape::Claude, json!({"oldTodos": shown(&old), "newTodos": detail_new}))
 }
 
 fn shown(list: &[Todo]) -> Value {
@@ -86,7 +72,7 @@ mod tests {
     fn the_list_is_told_as_it_was_and_as_it_is() {
         within(10, async {
             let todos = Rc::new(Todos::default());
-            let room = Room::new(todo(&todos));
+            let room = Room::new(vec![todo(&todos)]);
             let item = |status: &str| json!({"content": "Run the tests", "status": status, "activeForm": "Running the tests"});
             let first = room.call("TodoWrite", json!({"todos": [item("pending")]})).await;
             assert_eq!(text(&first), DONE);

@@ -2,25 +2,21 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::invalid;
-use crate::persona::shared::native::{Run, stray, tool};
-use crate::tools::todo::{Todos, read};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::persona::shared::todo::{self, Written};
+use crate::tools::todo::Todos;
+use crate::tools::{Given, Tool};
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::ToolKind;
-use agentglot_adapters::raw::tools::args::Args;
 
 /// The tool. `todos` is the session's.
 pub(super) fn plan(todos: &Rc<Todos>) -> Rc<dyn Tool> {
-    let spec = Spec {
-        name: "update_plan".to_owned(),
-        description: "Updates the task plan: the whole of it each time. Provide an optional explanation and a list of plan items, each with a \
-                      step and status. At most one step can be in_progress at a time."
-            .to_owned(),
-        schema: json!({
+    let spec = todo::spec(
+        "update_plan",
+        "Updates the task plan: the whole of it each time. Provide an optional explanation and a list of plan items, each with a \
+                      step and status. At most one step can be in_progress at a time.",
+        json!({
             "type": "object",
             "properties": {
                 "explanation": {"type": "string"},
@@ -39,25 +35,11 @@ pub(super) fn plan(todos: &Rc<Todos>) -> Rc<dyn Tool> {
             },
             "required": ["plan"],
         }),
-        kind: ToolKind::Todo,
-        ..Spec::default()
-    };
-    tool(Dialect::Codex, invalid, spec, UpdatePlan(Rc::clone(todos)))
+    );
+    todo::todo(Dialect::Codex, invalid, spec, todos, Given::error, written)
 }
 
-#[derive(Debug)]
-struct UpdatePlan(Rc<Todos>);
-
-#[async_trait(?Send)]
-impl Run for UpdatePlan {
-    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, .. } = args else { return stray() };
-        match read(list) {
-            Ok(new) => {
-                self.0.replace(new);
-                Given::text("Plan updated")
-            }
-            Err(error) => Given::error(error),
-        }
-    }
+fn written(written: Written<'_>, todos: &Todos) -> Given {
+    todos.replace(written.list);
+    Given::text("Plan updated")
 }

@@ -19,6 +19,6 @@ use crate::tools::todo::Todos;
 pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
     let mut tools = files::files(seen);
     tools.extend(shell::shell(processes));
-    tools.extend(todo::todo(todos));
+    tools.push(todo::todo(todos));
     tools
 }

@@ -2,25 +2,22 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::persona::shared::native::{Run, stray, tools};
 use crate::persona::shared::say;
-use crate::tools::todo::{Todo, Todos, read};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::persona::shared::todo::{self, Written};
+use crate::tools::todo::{Todo, Todos};
+use crate::tools::{Given, Tool};
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{DetailShape, ToolKind};
-use agentglot_adapters::raw::tools::args::Args;
+use agentglot_adapters::raw::event::DetailShape;
 
 /// The tool. `todos` is the session's (a subagent has its own).
-pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
-    let spec = Spec {
-        name: "updateTodos".to_owned(),
-        description: "Writes the list of things to do for this session: the whole of it, or with merge only what is new or has changed, by id. \
-                      Use it for work of three steps or more, and not for less. Keep one thing in progress at a time."
-            .to_owned(),
-        schema: json!({
+pub fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
+    let spec = todo::spec(
+        "updateTodos",
+        "Writes the list of things to do for this session: the whole of it, or with merge only what is new or has changed, by id. \
+                      Use it for work of three steps or more, and not for less. Keep one thing in progress at a time.",
+        json!({
             "type": "object",
             "properties": {
                 "todos": {
@@ -47,36 +44,24 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             },
             "required": ["todos"],
         }),
-        kind: ToolKind::Todo,
-        ..Spec::default()
-    };
-    tools(Dialect::Cursor, say::invalid, [spec], UpdateTodos(Rc::clone(todos)))
+    );
+    todo::todo(Dialect::Cursor, say::invalid, spec, todos, |error| say::failed(&error), written)
 }
 
-#[derive(Debug)]
-struct UpdateTodos(Rc<Todos>);
-
-#[async_trait(?Send)]
-impl Run for UpdateTodos {
-    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, merge } = args else { return stray() };
-        let new = match read(list) {
-            Ok(new) => new,
-            Err(error) => return say::failed(&error),
-        };
-        let old = if *merge { self.0.merge(new) } else { self.0.replace(new) };
-        let now = self.0.list();
-        let lines: Vec<String> = now
-            .iter()
-            .map(|todo| format!("- [{}] {} ({})", todo.status.word(), todo.content, id(todo)))
-            .collect();
-        let text = if lines.is_empty() {
-            "The list of todos is empty.".to_owned()
-        } else {
-            format!("The todos are now:\n{}", lines.join("\n"))
-        };
-        Given::text(text).with(DetailShape::Claude, json!({"oldTodos": shown(&old), "newTodos": shown(&now)}))
-    }
+fn written(written: Written<'_>, todos: &Todos) -> Given {
+    let new = written.list;
+    let old = if written.merges { todos.merge(new) } else { todos.replace(new) };
+    let now = todos.list();
+    let lines: Vec<String> = now
+        .iter()
+        .map(|todo| format!("- [{}] {} ({})", todo.status.word(), todo.content, id(todo)))
+        .collect();
+    let text = if lines.is_empty() {
+        "The list of todos is empty.".to_owned()
+    } else {
+        format!("The todos are now:\n{}", lines.join("\n"))
+    };
+    Given::text(text).with(DetailShape::Claude, json!({"oldTodos": shown(&old), "newTodos": shown(&now)}))
 }
 
 fn id(todo: &Todo) -> &str {
@@ -97,7 +82,7 @@ mod tests {
     #[test]
     fn the_list_is_replaced_or_merged() {
         within(10, async {
-            let room = Room::new(todo(&Rc::default()));
+            let room = Room::new(vec![todo(&Rc::default())]);
             let item = |id: &str, status: &str| json!({"id": id, "content": format!("do {id}"), "status": format!("TODO_STATUS_{status}")});
             room.call("updateTodos", json!({"todos": [item("1", "PENDING"), item("2", "PENDING")]}))
                 .await;

@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::say;
-use crate::persona::shared::native::{change, plain};
+use crate::persona::shared::native::{change, plain, window};
+use crate::persona::shared::search::named;
 use crate::tools::edit::{EditFault, Unfit};
 use crate::tools::files::{Shown, change_file, part, put_file, read_file};
-use crate::tools::read::{Media, Text, Window};
+use crate::tools::read::{Media, Text};
 use crate::tools::seen::Seen;
 use crate::tools::text::{with_plain_ends, with_short_lines};
 use crate::tools::work::blocking;
@@ -48,12 +49,7 @@ pub(super) fn read_spec() -> Spec {
 }
 
 pub(super) async fn read(asked: &Read<'_>, seen: &Seen, cx: &Cx<'_>) -> Given {
-    let window = Window {
-        first: asked.start.unwrap_or(1),
-        lines: Some(asked.count.unwrap_or(LINES)),
-        bytes: BYTES,
-        hash: false,
-    };
+    let window = window(asked, LINES, BYTES);
     let (place, content) = match read_file(plain(asked.path), window, false, seen, cx).await {
         Ok(read) => read,
         Err(fault) => return say::fault(&fault, cx),
@@ -203,11 +199,7 @@ async fn make(path: &str, content: &str, seen: &Seen, cx: &Cx<'_>) -> Given {
 
 /// Why a file was not changed.
 fn unchanged(why: &EditFault, path: &str, cx: &Cx<'_>) -> Given {
-    let named = cx
-        .world
-        .wall
-        .locate(path)
-        .map_or_else(|_| path.to_owned(), |place| place.named().display().to_string());
+    let named = named(&cx.world.wall, path);
     match why {
         EditFault::File(Fault::Missing(_)) => say::failed(
             &format!("File not found: {named}"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::say;
 use crate::persona::shared::grep::asked;
 use crate::persona::shared::native::{number, plain, texts};
-use crate::persona::shared::search::{by_name, by_text, path_of, places};
+use crate::persona::shared::search::{by_name, by_text, named, path_of, places};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec, glob, grep, list};
@@ -96,9 +96,7 @@ pub(super) async fn glob(pattern: Str<'_>, path: Option<Str<'_>>, input: &Value,
 /// Where was searched, as it is said.
 fn folder(path: Option<&str>, wall: &Wall) -> String {
     match path {
-        Some(path) => wall
-            .locate(path)
-            .map_or_else(|_| path.to_owned(), |place| place.named().display().to_string()),
+        Some(path) => named(wall, path),
         None if wall.folders().len() > 1 => format!("{} workspace directories", wall.folders().len()),
         None => wall.root().display().to_string(),
     }
@@ -145,13 +143,7 @@ pub(super) async fn grep(wanted: &Grep<'_>, input: &Value, cx: &Cx<'_>) -> Given
     let want = if names {
         grep::Want::Files
     } else {
-        grep::Want::Lines {
-            before: 0,
-            after: 0,
-            width: WIDTH,
-            most: of_file.map_or(most, |of_file| of_file.min(most)),
-            only: false,
-        }
+        grep::Want::lines(WIDTH, of_file.map_or(most, |of_file| of_file.min(most)))
     };
     let search = grep::Asked {
         any_case: wanted.ignore_case != Some(false),
@@ -258,11 +250,7 @@ pub(super) async fn list(path: Str<'_>, ignore: Option<Raw<'_>>, input: &Value, 
         without: texts(ignore),
         most: usize::MAX,
     };
-    let named = cx
-        .world
-        .wall
-        .locate(&path)
-        .map_or_else(|_| path.clone(), |place| place.named().display().to_string());
+    let named = named(&cx.world.wall, &path);
     let entries = match blocking(cx, move |wall, cancel| list::list(&wall.locate(path)?, &wanted, cancel)).await {
         Ok(listed) => listed.entries,
         Err(fault @ Fault::Outside { .. }) => return say::fault(&fault, cx),

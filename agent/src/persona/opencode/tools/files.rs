@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::say;
-use crate::persona::shared::native::{change, plain};
+use crate::persona::shared::native::{change, plain, window};
 use crate::tools::diff::Diff;
 use crate::tools::edit::{EditFault, Unfit};
 use crate::tools::files::{Shown, change_file, part, put_file, read_file};
 use crate::tools::list;
-use crate::tools::read::{Media, Text, Window};
+use crate::tools::read::{Media, Text};
 use crate::tools::seen::Seen;
 use crate::tools::text::{with_plain_ends, with_short_lines};
 use crate::tools::work::blocking;
@@ -50,12 +50,7 @@ pub(super) fn read_spec() -> Spec {
 }
 
 pub(super) async fn read(asked: &Read<'_>, seen: &Seen, cx: &Cx<'_>) -> Given {
-    let window = Window {
-        first: asked.start.unwrap_or(1),
-        lines: Some(asked.count.unwrap_or(LINES)),
-        bytes: BYTES,
-        hash: false,
-    };
+    let window = window(asked, LINES, BYTES);
     match read_file(plain(asked.path), window, false, seen, cx).await {
         Ok((place, Shown::Text(text))) => self::text(&place, &text),
         Ok((place, Shown::Media(media))) => self::media(&place, &media),

@@ -95,13 +95,7 @@ pub(super) fn grep_spec() -> Spec {
 }
 
 pub(super) async fn grep(wanted: &Grep<'_>, cx: &Cx<'_>) -> Given {
-    let want = grep::Want::Lines {
-        before: 0,
-        after: 0,
-        width: WIDTH,
-        most: MOST,
-        only: false,
-    };
+    let want = grep::Want::lines(WIDTH, MOST);
     let tree = Tree {
         hidden: true,
         ..Tree::default()

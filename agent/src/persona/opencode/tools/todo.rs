@@ -2,25 +2,21 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::say;
-use crate::persona::shared::native::{Run, stray, tool};
-use crate::tools::todo::{Todos, read};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::persona::shared::todo::{self, Written};
+use crate::tools::todo::Todos;
+use crate::tools::{Given, Tool};
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::ToolKind;
-use agentglot_adapters::raw::tools::args::Args;
 
 /// The tool. `todos` is the session's.
 pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
-    let spec = Spec {
-        name: "todowrite".to_owned(),
-        description: "Writes the list of things to do, the whole of it each time. Use it for work of several steps, and not for less. Keep one \
-                      thing in_progress at a time, and mark each completed as soon as it is done."
-            .to_owned(),
-        schema: json!({
+    let spec = todo::spec(
+        "todowrite",
+        "Writes the list of things to do, the whole of it each time. Use it for work of several steps, and not for less. Keep one \
+                      thing in_progress at a time, and mark each completed as soon as it is done.",
+        json!({
             "type": "object",
             "properties": {
                 "todos": {
@@ -39,28 +35,16 @@ pub(super) fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
             },
             "required": ["todos"],
         }),
-        kind: ToolKind::Todo,
-        ..Spec::default()
-    };
-    tool(Dialect::Opencode, say::invalid, spec, WriteTodos(Rc::clone(todos)))
+    );
+    todo::todo(Dialect::Opencode, say::invalid, spec, todos, Given::error, written)
 }
 
-#[derive(Debug)]
-struct WriteTodos(Rc<Todos>);
-
-#[async_trait(?Send)]
-impl Run for WriteTodos {
-    /// The list is told again in the words of the call.
-    async fn run(&self, args: &Args<'_>, input: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, .. } = args else { return stray() };
-        let new = match read(list) {
-            Ok(new) => new,
-            Err(error) => return Given::error(error),
-        };
-        self.0.replace(new);
-        let todos = &input["todos"];
-        // A value that was read can be written.
-        let text = serde_json::to_string_pretty(todos).unwrap_or_default();
-        say::said(text, json!({ "todos": todos }), false)
-    }
+/// The list is told again in the words of the call.
+fn written(written: Written<'_>, todos: &Todos) -> Given {
+    let new = written.list;
+    todos.replace(new);
+    let list = &written.input["todos"];
+    // A value that was read can be written.
+    let text = serde_json::to_string_pretty(list).unwrap_or_default();
+    say::said(text, json!({ "todos": list }), false)
 }

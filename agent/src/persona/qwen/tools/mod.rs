@@ -17,6 +17,7 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::persona::shared;
 use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::tools::edit::EditFault;
 use crate::tools::files::Unchanged;
@@ -41,7 +42,7 @@ pub(super) fn of_rfc(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todo
 fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>, apart: bool) -> Vec<Rc<dyn Tool>> {
     let mut tools = files(seen);
     tools.extend(shell::shell(processes, apart));
-    tools.extend(todo::todo(todos));
+    tools.push(todo::todo(todos));
     tools
 }
 
@@ -84,9 +85,7 @@ impl Run for Files {
 
 /// The file that a call names, as it is said.
 fn named(path: Str<'_>, cx: &Cx<'_>) -> String {
-    let path = plain(path);
-    let place = cx.world.wall.locate(&path);
-    place.map_or(path, |place| place.named().display().to_string())
+    shared::search::named(&cx.world.wall, &plain(path))
 }
 
 /// Why a file was not changed. The verb is `editing` or `overwriting`.

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::say;
-use crate::persona::shared::native::plain;
+use crate::persona::shared::native::{plain, window};
 use crate::tools::files::{Shown, part, read_file};
 use crate::tools::notebook;
-use crate::tools::read::{Media, Text, Window};
+use crate::tools::read::{Media, Text};
 use crate::tools::seen::Seen;
 use crate::tools::text::{with_plain_ends, with_short_lines};
 use crate::tools::{Cx, Given, Spec};
@@ -43,12 +43,7 @@ pub(super) fn spec() -> Spec {
 }
 
 pub(super) async fn run(asked: &Read<'_>, seen: &Seen, cx: &Cx<'_>) -> Given {
-    let window = Window {
-        first: asked.start.unwrap_or(1),
-        lines: Some(asked.count.unwrap_or(LINES)),
-        bytes: BYTES,
-        hash: false,
-    };
+    let window = window(asked, LINES, BYTES);
     let whole = asked.start.is_none() && asked.count.is_none();
     let (place, content) = match read_file(plain(asked.path), window, whole, seen, cx).await {
         Ok(read) => read,

@@ -137,13 +137,7 @@ pub(super) fn grep_spec() -> Spec {
 
 pub(super) async fn grep(asked: &Grep<'_>, cx: &Cx<'_>) -> Given {
     let limit = number(asked.limit).unwrap_or(LINES).min(LINES);
-    let want = grep::Want::Lines {
-        before: 0,
-        after: 0,
-        width: WIDTH,
-        most: limit,
-        only: false,
-    };
+    let want = grep::Want::lines(WIDTH, limit);
     let wanted = grep::Asked {
         any_case: true,
         ..self::asked(asked, want, tree(false))

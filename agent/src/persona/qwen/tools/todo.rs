@@ -2,25 +2,22 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::persona::shared::native::{Run, stray, tools};
-use crate::tools::todo::{Todo, Todos, read};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::persona::shared::todo::{self, Written};
+use crate::tools::todo::{Todo, Todos};
+use crate::tools::{Given, Tool};
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{DetailShape, ToolKind};
-use agentglot_adapters::raw::tools::args::Args;
+use agentglot_adapters::raw::event::DetailShape;
 
 /// The tool. `todos` is the session's (a subagent has its own).
-pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
-    let spec = Spec {
-        name: "todo_write".to_owned(),
-        description: "Writes the list of things to do for this session, the whole of it each time. Use it for work of three steps or more, and \
-                      not for less. Keep one thing in_progress at a time, and mark each completed as soon as it is done."
-            .to_owned(),
-        schema: json!({
+pub fn todo(todos: &Rc<Todos>) -> Rc<dyn Tool> {
+    let spec = todo::spec(
+        "todo_write",
+        "Writes the list of things to do for this session, the whole of it each time. Use it for work of three steps or more, and \
+                      not for less. Keep one thing in_progress at a time, and mark each completed as soon as it is done.",
+        json!({
             "type": "object",
             "properties": {
                 "todos": {
@@ -39,39 +36,34 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
             },
             "required": ["todos"],
         }),
-        kind: ToolKind::Todo,
-        ..Spec::default()
-    };
-    tools(Dialect::QwenCode, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
+    );
+    todo::todo(
+        Dialect::QwenCode,
+        say::invalid,
+        spec,
+        todos,
+        |error| say::failed(&error, &format!("Error writing todos: {error}")),
+        written,
+    )
 }
 
-#[derive(Debug)]
-struct TodoWrite(Rc<Todos>);
-
-#[async_trait(?Send)]
-impl Run for TodoWrite {
-    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, .. } = args else { return stray() };
-        let new = match read(list) {
-            Ok(new) => new,
-            Err(error) => return say::failed(&error, &format!("Error writing todos: {error}")),
-        };
-        let list = shown(&new);
-        let text = if new.is_empty() {
-            "Todo list has been cleared.\n\n<system-reminder>\nYour todo list is now empty. DO NOT mention this explicitly to the user. You \
-             have no pending tasks in your todo list.\n</system-reminder>"
-                .to_owned()
-        } else {
-            format!(
-                "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \
-                 with the current tasks if applicable\n\n<system-reminder>\nYour todo list has changed. DO NOT mention this explicitly to the \
-                 user. Here are the latest contents of your todo list:\n\n{list}. Continue on with the tasks at hand if \
-                 applicable.\n</system-reminder>"
-            )
-        };
-        self.0.replace(new);
-        Given::text(text).with(DetailShape::Qwen, json!({"kind": "todo_list", "todos": list}))
-    }
+fn written(written: Written<'_>, todos: &Todos) -> Given {
+    let new = written.list;
+    let list = shown(&new);
+    let text = if new.is_empty() {
+        "Todo list has been cleared.\n\n<system-reminder>\nYour todo list is now empty. DO NOT mention this explicitly to the user. You \
+         have no pending tasks in your todo list.\n</system-reminder>"
+            .to_owned()
+    } else {
+        format!(
+            "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \
+             with the current tasks if applicable\n\n<system-reminder>\nYour todo list has changed. DO NOT mention this explicitly to the \
+             user. Here are the latest contents of your todo list:\n\n{list}. Continue on with the tasks at hand if \
+             applicable.\n</system-reminder>"
+        )
+    };
+    todos.replace(new);
+    Given::text(text).with(DetailShape::Qwen, json!({"kind": "todo_list", "todos": list}))
 }
 
 fn shown(list: &[Todo]) -> Value {
@@ -89,7 +81,7 @@ mod tests {
     fn the_list_is_shown_and_told() {
         within(10, async {
             let todos = Rc::new(Todos::default());
-            let room = Room::new(todo(&todos));
+            let room = Room::new(vec![todo(&todos)]);
             let list = json!([{"id": "1", "content": "a", "status": "in_progress"}]);
             let given = room.call("todo_write", json!({"todos": list})).await;
             assert!(text(&given).contains("\n\n[{\"id\":\"1\",\"content\":\"a\",\"status\":\"in_progress\"}]. Continue on"));

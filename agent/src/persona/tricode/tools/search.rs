@@ -31,13 +31,7 @@ pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> 
         pattern,
         any_case: false,
         multiline: false,
-        want: Want::Lines {
-            before: 0,
-            after: 0,
-            width: WIDTH,
-            most: usize::MAX,
-            only: false,
-        },
+        want: Want::lines(WIDTH, usize::MAX),
         tree: Tree::default(),
     };
     let watch = Watch::start(cancel);

@@ -1,6 +1,6 @@
 //! Another mode, another model: what sets them, and what comes to the same.
 
-use super::words::{self, Dir, tell};
+use super::messages::{self, Dir, tell};
 use super::{Asked, Conversation, Set, Stage, rpc};
 use crate::acp::facts::Change;
 use crate::client::Exchange;
@@ -114,7 +114,7 @@ impl Conversation {
     pub(super) fn open_anew(&mut self, id: String, model: String, exchange: &mut Exchange) {
         let before = self.launch.model.replace(Str::trusted(&model).unescape().into_owned());
         // What else it is not told was noted when it was opened.
-        let params = words::opening(&self.launch, &self.can, self.serves.as_ref(), &mut Vec::new());
+        let params = messages::opening(&self.launch, &self.can, self.serves.as_ref(), &mut Vec::new());
         self.ask("session/resume", &self.in_session(&params), Asked::Anew(id, model, before), exchange);
     }
 
@@ -131,7 +131,7 @@ impl Conversation {
         let message = match error {
             Some(error) => {
                 self.launch.model = before;
-                rpc::error(id, -32602, &words::said(error))
+                rpc::error(id, -32602, &messages::said(error))
             }
             None => {
                 self.models.hear(result, "model");

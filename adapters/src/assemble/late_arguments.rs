@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::again::Held;
+use super::held_line::Held;
 use super::{Assembler, Down};
 use crate::codec::{Decoder, Dialect, Tools};
 use crate::event::{Block, Event, Input, InputKind, Kind, Reply, Sink};

@@ -481,9 +481,9 @@ fn a_turn_that_is_stopped_asks_nothing_more() {
     assert_eq!([scene.file("file"), scene.file("ran")], [None, None]);
 }
 
-/// What the model took for a reply may be said behind a deed that the host was asked about: it is still that reply's.
+/// What the model took for a reply may be said behind a call of ours that the host was asked about: it is still that reply's.
 #[test]
-fn a_deed_ends_no_round_before_its_tokens_are_told() {
+fn a_client_call_ends_no_round_before_its_tokens_are_told() {
     let text = |text: &str, more: Value| {
         let mut update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
         update.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

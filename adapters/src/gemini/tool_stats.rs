@@ -6,7 +6,7 @@ use crate::trace::Kept;
 
 /// The calls of a run.
 #[derive(Debug, Default)]
-pub(super) struct Deeds {
+pub(super) struct ToolStats {
     /// By their tools, in the order in which these were called first; names are escaped.
     tools: Vec<Tool>,
     /// The calls that have no result yet: their ids, and their tools' places.
@@ -50,7 +50,7 @@ struct Tool {
     denied: u64,
 }
 
-impl Deeds {
+impl ToolStats {
     pub(super) fn called(&mut self, call: &ToolCall<'_>) {
         let name = call.name.as_escaped();
         let at = self.tools.iter().position(|tool| tool.name == name).unwrap_or_else(|| {

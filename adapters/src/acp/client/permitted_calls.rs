@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::deeds::{plain, shell_words};
+use super::client_calls::{plain, shell_words};
 use crate::acp::tools::TOOLS;
 use crate::client::Act;
 use crate::codec::Dialect;

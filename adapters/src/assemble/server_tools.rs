@@ -252,14 +252,8 @@ impl Assembler {
             blocks => Content::Blocks(down.cx.list(blocks)),
         };
         let result = down.cx.keep(ToolResult {
-            call,
-            name: None,
-            status: if failed { ResultStatus::Error } else { ResultStatus::Success },
-            content,
             is_error: failed.then_some(true),
-            detail: None,
-            fields: &[],
-            of: None,
+            ..ToolResult::new(call, if failed { ResultStatus::Error } else { ResultStatus::Success }, content)
         });
         let parent = event.origin.parent.map(Str::as_escaped);
         let part = self.served.rounds.iter_mut().find(|(of, _)| of.as_deref() == parent);

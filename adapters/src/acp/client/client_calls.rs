@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use super::grants::{Grants, harmless};
-use super::words::{Dir, say, tell};
+use super::messages::{Dir, say, tell};
+use super::permitted_calls::{Grants, harmless};
 use crate::acp::rpc;
-use crate::client::{Act, Deed, Done, Exchange, Exit, Start, Undone};
+use crate::client::{Act, ClientCall, Done, Exchange, Exit, Start, Undone};
 use crate::conduct::quoted;
 use crate::json::{Raw, Str};
 use crate::launch::PermissionMode;
@@ -22,7 +22,7 @@ const TITLE: usize = 200;
 
 /// What is wanted and not done yet.
 #[derive(Debug, Default)]
-pub(super) struct Deeds {
+pub(super) struct ClientCalls {
     count: u64,
     open: BTreeMap<u64, Open>,
     /// What the host has allowed the agent to do.
@@ -47,16 +47,16 @@ enum Asks {
     Allowed,
 }
 
-/// How questions about deeds are called.
+/// How questions about such calls are called.
 const OURS: &str = "agentglot-";
 
-/// What a question about a deed is called, and the call that it is told as.
+/// What a question about a call of us is called, and the tool call that it is told as.
 fn name(number: u64) -> String {
     format!("{OURS}{number}")
 }
 
-/// Whether this is the call, by the body of its id, that a deed is told as.
-pub(in super::super) fn is_deed(call: &str) -> bool {
+/// Whether this is the call, by the body of its id, that a call of us is told as.
+pub(in super::super) fn is_client_call(call: &str) -> bool {
     call.strip_prefix(OURS).is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
@@ -160,7 +160,7 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-impl Deeds {
+impl ClientCalls {
     /// The agent wants this done. `home`: the session's folder.
     pub(super) fn begin(&mut self, id: &str, act: Act, mode: PermissionMode, home: &str, exchange: &mut Exchange) {
         if self.open.values().any(|open| open.id == id) {
@@ -174,7 +174,7 @@ impl Deeds {
         }
         self.count += 1;
         let permitted = self.grants.cover(&act, home);
-        exchange.deeds.push(Deed {
+        exchange.client_calls.push(ClientCall {
             number: self.count,
             act: act.clone(),
             permitted,
@@ -252,7 +252,7 @@ impl Deeds {
         if allow {
             open.asks = Asks::Allowed;
             let act = open.act.clone();
-            exchange.deeds.push(Deed {
+            exchange.client_calls.push(ClientCall {
                 number,
                 act,
                 permitted: true,
@@ -292,7 +292,7 @@ impl Deeds {
     }
 }
 
-/// The question about a deed, as the agent would ask it.
+/// The question about a call of us, as the agent would ask it.
 fn question(name: &str, act: &Act, session: &str) -> String {
     let (kind, tool, title, input) = match act {
         Act::Write { path, content } => (

@@ -1,6 +1,6 @@
 //! What an agent is asked of the sessions that it keeps, in place of holding one with it.
 
-use super::words::{self, tell};
+use super::messages::{self, tell};
 use super::{Asked, Conversation, Dir};
 use crate::client::{Exchange, Inquiry};
 use crate::conduct::quoted;
@@ -17,7 +17,7 @@ impl Conversation {
             Inquiry::Said(id) if self.can.load => {
                 self.session.clear();
                 Str::escape(id, &mut self.session);
-                let opening = words::opening(&self.launch, &self.can, self.serves.as_ref(), &mut exchange.notes);
+                let opening = messages::opening(&self.launch, &self.can, self.serves.as_ref(), &mut exchange.notes);
                 let params = format!("{{\"sessionId\":\"{}\",{opening}}}", self.session);
                 let message = self.ask("session/load", &params, Asked::Open("session/load"), exchange);
                 tell(Dir::Ours, &message, exchange);
