@@ -325,6 +325,9 @@ impl Assembler {
     }
 
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
+        if let Kind::Outcome(said) = outcome.kind {
+            self.threads.main.spends_rest(outcome.origin.session, said, down);
+        }
         self.settle(outcome.origin, down);
         let (stopped, gone) = match outcome.kind {
             Kind::Outcome(outcome) => (

@@ -155,8 +155,8 @@ impl Encoder {
         if self.is_stream() {
             out.carried();
         }
-        if session.opens_turn {
-            self.flush(true, out);
+        // A turn that begins before the outcome of the one before is told with that: an end would be said of neither.
+        if session.opens_turn && !self.turn.open {
             self.end_turn(true, out);
             self.begin(out);
         }

@@ -271,3 +271,46 @@ fn the_ledger_tells_what_was_lost_and_no_more() {
     let result = |entry: &&Json| entry.str("fate") == "dropped" && entry.str("pointer").ends_with("/result");
     assert_eq!(shell.iter().find(result), None);
 }
+
+/// How the turns of a golden log ended, once it is in another format.
+fn outcomes(from: &str, to: &str, name: &str) -> Vec<String> {
+    let log = raw(from, to, name);
+    let events = quick(format(to), format("agentglot"), log.as_bytes());
+    let lines = lines(events.text());
+    let ends = lines.iter().filter(|line| line.str("event") == "outcome");
+    ends.map(|line| line.str("outcome").to_owned()).collect()
+}
+
+/// A failure told behind what the model said leaves the model's words to it.
+#[test]
+fn what_the_model_said_before_it_failed_is_kept() {
+    for to in ["codex:rollout", "gemini:chat", "qwen-code:chat", "claude:transcript", "openai:messages", "sharegpt"] {
+        let log = raw("qwen", to, "qwen/model_error.jsonl");
+        for words in ["I begin", "The file is not there."] {
+            assert!(log.contains(words), "{to}: {words}: {log}");
+        }
+    }
+}
+
+#[test]
+fn a_shell_of_an_editor_s_agent_is_a_shell_with_a_folder() {
+    let codex = golden("acp", "codex", "acp/codex_parallel.jsonl");
+    let item = |line: &Json| line.at(&["item", "type"]).and_then(Json::text).unwrap_or_default().to_owned();
+    let commands = codex.iter().filter(|line| item(line) == "command_execution").count();
+    assert_eq!(commands, 2, "it begins and ends");
+    // What is shown as a file that it reads is no command.
+    let claude = golden("acp", "claude", "acp/codex_parallel.jsonl");
+    let calls = claude.iter().flat_map(|line| line.at(&["message", "content"]).map_or(&[][..], Json::list));
+    let names: Vec<&str> = calls.map(|block| block.str("name")).filter(|name| !name.is_empty()).collect();
+    assert_eq!(names, ["Read", "Bash", "Read"]);
+}
+
+#[test]
+fn turns_end_as_they_did_where_nobody_says_it_as_a_rule() {
+    // A command that goes on behind the end of its turn.
+    assert_eq!(outcomes("codex", "opencode:export", "codex/longcmd.out.jsonl"), ["success"]);
+    // The program has ended with an error.
+    assert_eq!(outcomes("qwen", "atif", "qwen/bare_error.jsonl"), ["failed_backend"]);
+    // A turn that a task in the background begins, before the outcome of the one before.
+    assert_eq!(outcomes("claude", "cursor", "claude/cli_agent_background.out.jsonl"), ["success", "success"]);
+}

@@ -490,6 +490,10 @@ fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

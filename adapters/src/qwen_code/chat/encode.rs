@@ -346,6 +346,10 @@ fn own_fields(fields: Fields<'_>, place: At<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }
