@@ -341,7 +341,11 @@ impl Call {
         // Where the arguments are what is shown, they are those of the kind: a shell that is shown as the file that it reads takes no path.
         let shown = self.input.is_empty() && known != "{}" && !self.kind.is_empty() && self.kind != "other";
         let is_another = || kind_of(Dialect::Acp, Str::trusted(&self.kind)) != kind_of(Dialect::Acp, Str::trusted(&self.name));
-        let names: &[&String] = if shown && is_another() { &[&self.kind] } else { &[&self.name, &self.kind] };
+        let names: &[&String] = if shown && is_another() {
+            &[&self.kind]
+        } else {
+            &[&self.name, &self.kind]
+        };
         let name = names.iter().find(|name| !name.is_empty()).map_or("other", |name| name.as_str());
         let name = said
             .into_iter()

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::pending::KEEP;
 use crate::codec::Cx;
-use crate::event::{ToolCall, ToolKind};
+use crate::event::{ToolCall, ToolKind, ToolResult};
 use crate::ids::hash;
 use crate::json::{Out, Raw, Str, alike};
 use crate::tools::reshaped::Made;
@@ -37,6 +37,8 @@ pub(super) struct Stored {
     /// The arguments were checked in full.
     sound: bool,
     resolved: bool,
+    /// What came of it, in short.
+    answer: (usize, u64),
     /// The call before this one whose id has the same hash.
     before: Option<Place>,
 }
@@ -131,6 +133,22 @@ impl Calls {
     pub(super) fn get<'a>(&self, at: usize, id: Str<'a>, cx: Cx<'a>) -> ToolCall<'a> {
         let stored = &self.all[at];
         stored.call(id, cx.arena.alloc_str(stored.input()), cx)
+    }
+
+    /// Whether the same has come of the call before: its line stands twice in the log.
+    pub(super) fn is_told_again(&mut self, at: usize, result: &ToolResult<'_>) -> bool {
+        let ends = result.content.texts().map(|text| {
+            let text = text.as_escaped();
+            let last = text.ceil_char_boundary(text.len().saturating_sub(64));
+            (
+                text.len(),
+                hash(&text[..text.floor_char_boundary(64)]) ^ hash(&text[last..]).rotate_left(1),
+            )
+        });
+        let answer = ends.fold((0, result.status as u64), |all, one| (all.0 + one.0, all.1.rotate_left(7) ^ one.1));
+        let stored = &mut self.all[at];
+        let before = std::mem::replace(&mut stored.answer, answer);
+        stored.resolved && before == answer && !result.content.has_other_than_text()
     }
 
     /// The place of the last call with this id.

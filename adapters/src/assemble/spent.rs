@@ -113,10 +113,22 @@ mod tests {
         spent.round(Some(&usage(9, 1, round)));
         assert_eq!(last(&mut spent, Some(usage(10, 1, round)), usage(19, 40, turn)), Some((10, 39)));
         assert_eq!(last(&mut spent, Some(usage(10, 1, round)), usage(19, 2, turn)), None);
-        assert_eq!(last(&mut spent, Some(usage(10, 1, round)), usage(29, 40, turn)), None, "there was a round that nobody tells of");
-        assert_eq!(last(&mut spent, None, usage(19, 40, turn)), None, "how much of the input is its own is not known");
+        assert_eq!(
+            last(&mut spent, Some(usage(10, 1, round)), usage(29, 40, turn)),
+            None,
+            "there was a round that nobody tells of"
+        );
+        assert_eq!(
+            last(&mut spent, None, usage(19, 40, turn)),
+            None,
+            "how much of the input is its own is not known"
+        );
         spent.round(None);
-        assert_eq!(last(&mut spent, Some(usage(10, 1, round)), usage(19, 40, turn)), None, "nor of the output");
+        assert_eq!(
+            last(&mut spent, Some(usage(10, 1, round)), usage(19, 40, turn)),
+            None,
+            "nor of the output"
+        );
         spent.clear();
         assert_eq!(last(&mut spent, None, usage(5, 5, session)), Some((5, 5)));
         assert_eq!(last(&mut spent, None, usage(12, 9, session)), Some((7, 4)), "what the sum has grown by");

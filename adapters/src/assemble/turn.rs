@@ -183,6 +183,7 @@ impl Assembler {
         let mut worked_out = thread.settle_answered(event.origin, result, &mut desk);
         thread.result(event.origin, &mut desk);
         let at = match desk.calls.find_for_result(result.call) {
+            Some(at) if !as_is && desk.calls.is_told_again(at, result) => return desk.down.out.merged("a result that was told already"),
             Some(at) => at,
             None => {
                 let name = result.name.unwrap_or(Str::trusted("unknown"));

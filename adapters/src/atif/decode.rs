@@ -78,7 +78,10 @@ impl<'a> Sums<'a> {
             input: count("total_prompt_tokens"),
             output: count("total_completion_tokens"),
             cache_read: count("total_cached_tokens"),
-            cache_write: sums.get(EXTRA).and_then(|extra| extra.get("total_cache_creation_input_tokens")).and_then(Count::read),
+            cache_write: sums
+                .get(EXTRA)
+                .and_then(|extra| extra.get("total_cache_creation_input_tokens"))
+                .and_then(Count::read),
             inclusive: true,
             scope: Scope::Session,
             ..Usage::default()

@@ -4,8 +4,8 @@ use super::document::{Part, Step, member, message};
 use super::encode::{Encoder, Turn, held, reference, value};
 use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, REASONING, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
-    At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Scope, StopKind,
-    ToolCall, ToolResult, Topic, Usage,
+    At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
+    Scope, StopKind, ToolCall, ToolResult, Topic, Usage,
 };
 use crate::json::{Out, Str};
 

@@ -519,7 +519,7 @@ fn typed(tool: Str<'_>, result: &ToolResult<'_>, out: &mut Out) {
     out.lit("\":\"");
     match result.content {
         Content::Text(text) => out.body(text),
-        blocks @ Content::Blocks(_) => blocks.texts().for_each(|text| out.body(text)),
+        blocks @ Content::Blocks(_) => blocks.as_one().for_each(|text| out.body(text)),
     }
     out.lit("\"}}");
 }

@@ -163,7 +163,7 @@ impl Turn {
         let kind = turn.kind();
         let error = match (&turn.error, kind) {
             (Some(error), _) => Some(Str::trusted(cx.arena.alloc_str(error))),
-            (None, OutcomeKind::Failed(_)) => Some(Str::trusted("the session's file ends before the turn does")),
+            (None, OutcomeKind::Failed(_)) => Some(Str::trusted(Outcome::FILE_CUT_OFF)),
             _ => None,
         };
         if let (Some(trace), Some(error)) = (cx.trace, error.filter(|_| turn.error.is_some())) {

@@ -155,7 +155,7 @@ impl Encoder {
         let mut response = Out::default();
         let failed = result.status != ResultStatus::Success;
         response.lit(if failed { "{\"error\":\"" } else { "{\"output\":\"" });
-        for text in result.content.texts() {
+        for text in result.content.as_one() {
             response.body(text);
             out.used(text.as_escaped());
         }

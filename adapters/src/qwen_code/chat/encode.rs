@@ -122,7 +122,7 @@ impl Encoder {
         } else {
             ",\"response\":{\"output\":\""
         });
-        result.content.texts().for_each(|text| out.body(text));
+        result.content.as_one().for_each(|text| out.body(text));
         out.lit("\"}}}]},\"toolCallResult\":{\"callId\":");
         out.str(result.call);
         out.lit(match result.status {
