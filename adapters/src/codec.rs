@@ -432,6 +432,12 @@ pub trait Encode {
         Counted::ALL
     }
 
+    /// Whether tokens are those of rounds, and those of a turn the sum of them: what only its outcome knows is the last round's.
+    #[inline]
+    fn asks_rounds(&self) -> bool {
+        false
+    }
+
     /// Whether the tokens of rounds are summed up, for a turn whose outcome has none; each round then says where its own stand
     /// ([`Self::round_tokens`]).
     #[inline]

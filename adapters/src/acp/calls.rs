@@ -328,16 +328,21 @@ impl Calls {
 impl Call {
     /// As it is told. What the message `said` says itself is told as its part.
     fn call<'a>(&self, id: Str<'a>, said: Option<&Members<'a>>, cx: &Cx<'a>) -> ToolCall<'a> {
-        let name = [&self.name, &self.kind]
-            .into_iter()
-            .find(|name| !name.is_empty())
-            .map_or("other", String::as_str);
+        let known = self.input();
+        // Where the arguments are what is shown, they are those of the kind: a shell that is shown as the file that it reads takes no path.
+        let shown = self.input.is_empty() && known != "{}" && !self.kind.is_empty() && self.kind != "other";
+        let is_another = || kind_of(Dialect::Acp, Str::trusted(&self.kind)) != kind_of(Dialect::Acp, Str::trusted(&self.name));
+        let names: &[&String] = if shown && is_another() {
+            &[&self.kind]
+        } else {
+            &[&self.name, &self.kind]
+        };
+        let name = names.iter().find(|name| !name.is_empty()).map_or("other", |name| name.as_str());
         let name = said
             .into_iter()
             .flat_map(facts)
             .find(|fact| fact.as_escaped() == name)
             .unwrap_or_else(|| Str::trusted(cx.arena.alloc_str(name)));
-        let known = self.input();
         let here = said.and_then(|said| said.get("rawInput"));
         let input = match here.filter(|input| input.as_str() == known) {
             Some(input) => input,

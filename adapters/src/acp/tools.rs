@@ -13,7 +13,7 @@ names! {
     Read: "read", "read_file", "Read";
     Edit: "edit", "replace", "Edit";
     Write: "write", "write_file", "Write";
-    Shell: "execute", "run_shell_command", "Bash", "bash";
+    Shell: "execute", "run_shell_command", "Bash", "bash", "exec_command", "shell_command", "shell";
     Todo: "plan";
 }
 
@@ -51,11 +51,12 @@ fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>>
             }
         }
         ToolKind::Shell => {
-            let [command, timeout, description] = members(input, ["command", "timeout", "description"])?;
+            let [command, timeout, description, folder] = members(input, ["command", "timeout", "description", "cwd"])?;
             Args::Shell(Shell {
                 command: command?.string()?,
                 timeout: optional(timeout, whole)?,
                 description: optional(description, Raw::string)?,
+                directory: optional(folder, Raw::string)?,
                 ..Shell::default()
             })
         }

@@ -60,7 +60,7 @@ fn block<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
 /// Writes the texts of content as one.
 pub(super) fn texts(content: Content<'_>, out: &mut Out) {
     out.lit("\"");
-    content.texts().for_each(|text| out.body(text));
+    content.as_one().for_each(|text| out.body(text));
     out.lit("\"");
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::pending::KEEP;
 use crate::codec::Cx;
-use crate::event::{ToolCall, ToolKind};
+use crate::event::{ToolCall, ToolKind, ToolResult};
 use crate::ids::hash;
 use crate::json::{Out, Raw, Str, alike};
 use crate::tools::reshaped::Made;
@@ -44,6 +44,8 @@ struct Stored {
     /// The arguments were checked in full.
     sound: bool,
     resolved: bool,
+    /// What came of it, in short.
+    answer: u64,
     /// The call before this one whose id has the same hash.
     before: Option<Place>,
 }
@@ -130,6 +132,7 @@ impl Calls {
             kind: ToolKind::default(),
             sound: false,
             resolved: false,
+            answer: 0,
             before: None,
         });
         self.text.push_str(id);
@@ -201,6 +204,20 @@ impl Calls {
         let long = if self.long.is_empty() { None } else { self.long.get(&at) };
         let stored = &self.all[at];
         long.map_or_else(|| &self.text[stored.end() - stored.input as usize..stored.end()], Long::text)
+    }
+
+    /// Whether the same has come of the call before: its line stands twice in the log.
+    pub(super) fn is_told_again(&mut self, at: usize, result: &ToolResult<'_>) -> bool {
+        let ends = result.content.texts().map(|text| {
+            let text = text.as_escaped();
+            let last = text.ceil_char_boundary(text.len().saturating_sub(64));
+            let ends = hash(&text[..text.floor_char_boundary(64)]) ^ hash(&text[last..]).rotate_left(1);
+            ends.wrapping_add(text.len() as u64)
+        });
+        let answer = ends.fold(result.status as u64, |all, one| all.rotate_left(7) ^ one);
+        let stored = &mut self.all[at];
+        let before = std::mem::replace(&mut stored.answer, answer);
+        stored.resolved && before == answer && !result.content.has_other_than_text()
     }
 
     /// The place of the last call with this id.

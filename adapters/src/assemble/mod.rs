@@ -16,6 +16,7 @@ mod results;
 mod round;
 mod server_tools;
 mod settle;
+mod spent;
 mod thread;
 mod turn;
 mod waiting;
@@ -268,6 +269,10 @@ impl Assembler {
                 let (thread, _) = self.at(event.origin.parent, down);
                 thread.is_of(agent);
             }
+        }
+        if self.threads.main.round.waits && goes_on(event) {
+            let (thread, mut desk) = self.at(None, down);
+            thread.end_round(event.origin, &mut desk);
         }
         let growing = self.growing.take();
         let told = self.threads.main.results.waits() && goes_between(&event.kind) && self.ends_round(event, down);
@@ -565,6 +570,12 @@ impl Assembler {
 /// Whether a subagent that says it is at work.
 const fn is_of_thread(kind: &Kind<'_>) -> bool {
     kind.is_conversation() || matches!(kind, Kind::Notice(_))
+}
+
+/// Whether the main thread goes on with it: its round before is over, whether or not somebody has said its tokens.
+const fn goes_on(event: &Event<'_>) -> bool {
+    let kind = &event.kind;
+    event.origin.parent.is_none() && matches!(kind, Kind::BlockStart(_) | Kind::Delta(_) | Kind::Reply(_) | Kind::ToolResult(_))
 }
 
 /// Whether it stands in an order with results that is not to change.

@@ -12,6 +12,8 @@ pub(super) struct Round {
     pub(super) open: bool,
     /// The source said that it began, so it will say that it ends.
     pub(super) declared: bool,
+    /// It is over, but for tokens that the turn's outcome may say.
+    pub(super) waits: bool,
     pub(super) id: String,
     pub(super) model: String,
     /// Where the source says the model, until something is said with it.

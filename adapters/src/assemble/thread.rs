@@ -7,11 +7,12 @@ use super::pending::{BlockKind, NO_PLACE, Pending, in_thread};
 use super::pieces::piece_of;
 use super::results::Results;
 use super::round::Round;
+use super::spent::Spent;
 use super::waiting::Waiting;
-use super::{Desk, EMPTY_REPLY};
+use super::{Desk, Down, EMPTY_REPLY};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
+    Agent, Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Outcome, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time,
 };
 use crate::json::{Str, alike};
 
@@ -26,6 +27,7 @@ pub(super) struct Thread {
     /// Who that subagent is, as far as it was said: its id, its kind and what it was asked to do. Known where a target may say it with every line.
     pub(super) speaker: [String; 3],
     pub(super) round: Round,
+    pub(super) spent: Spent,
     pub(super) blocks: Blocks,
     /// Pieces of a reply that was given up; they may come again under another id.
     pub(super) ghosts: VecDeque<Pending>,
@@ -261,7 +263,9 @@ impl Thread {
             }
         }
         self.settle(event.origin, &mut desk);
-        self.close_round(event, end.abandoned_from, &mut desk);
+        if end.abandoned_from.is_some() || !self.waits_for_tokens(event.origin, &desk) {
+            self.close_round(event, end.abandoned_from, &mut desk);
+        }
         desk.down.out.carried();
     }
 
@@ -312,8 +316,10 @@ impl Thread {
         self.round.stops(reply.stop, desk.down.out);
         if reply.last && self.round.open {
             self.settle(event.origin, &mut desk);
-            let end = piece_of(event, desk.want);
-            self.close_round(&end, None, &mut desk);
+            if !self.waits_for_tokens(event.origin, &desk) {
+                let end = piece_of(event, desk.want);
+                self.close_round(&end, None, &mut desk);
+            }
         }
     }
 
@@ -333,6 +339,22 @@ impl Thread {
     pub(super) const fn holds_results(&self, desk: &Desk<'_, '_, '_>) -> bool {
         let goes_on = desk.want.whole_replies && desk.ids_name_rounds && !self.round.id.is_empty() && !desk.duties.live && !desk.duties.watch;
         (desk.tokens_behind && desk.want.results_last || goes_on) && self.round.open && !self.results.is_full()
+    }
+
+    /// The turn ends: its last round says what it has used, where the target asks rounds alone.
+    pub(super) fn spends_rest(&mut self, session: Option<Str<'_>>, outcome: &Outcome<'_>, down: &Down<'_, '_>) {
+        if self.round.open && down.encoder.asks_rounds() {
+            let session = session.map_or("", Str::as_escaped);
+            let rest = self.spent.last(session, self.round.usage.as_ref(), outcome, down.out);
+            self.round.usage = rest.or(self.round.usage.take());
+        }
+    }
+
+    /// The round is over: it goes on for the outcome alone if that may be the first to say its tokens.
+    fn waits_for_tokens(&mut self, origin: Origin<'_>, desk: &Desk<'_, '_, '_>) -> bool {
+        let may = origin.parent.is_none() && self.round.open && self.round.usage.is_none() && self.spent.is_none();
+        self.round.waits = may && !desk.duties.live && !desk.duties.watch && desk.down.encoder.asks_rounds();
+        self.round.waits
     }
 
     /// Ends the round, if one is open.
@@ -377,6 +399,7 @@ impl Thread {
     pub(super) fn clear(&mut self) {
         self.forget_blocks();
         self.round.clear();
+        self.spent.clear();
         self.ghosts.clear();
     }
 
@@ -384,7 +407,7 @@ impl Thread {
         if !self.round.open {
             return;
         }
-        self.round.open = false;
+        (self.round.open, self.round.waits) = (false, false);
         let stop = self.round.stop.take();
         let mut kept = std::mem::take(&mut self.round.kept);
         if let Some(stop) = stop.as_deref().filter(|_| !kept.is_empty()) {
@@ -395,6 +418,7 @@ impl Thread {
             usage: self.round.usage.take(),
             abandoned_from,
         };
+        self.spent.round(end.usage.as_ref());
         desk.emit(&Event {
             kind: Kind::RoundEnd(&end),
             ..*event

@@ -183,6 +183,7 @@ impl Assembler {
         let mut worked_out = thread.settle_answered(event.origin, result, &mut desk);
         thread.result(event.origin, &mut desk);
         let at = match desk.calls.find_for_result(result.call) {
+            Some(at) if !as_is && desk.calls.is_told_again(at, result) => return desk.down.out.merged("a result that was told already"),
             Some(at) => at,
             None => {
                 let name = result.name.unwrap_or(Str::trusted("unknown"));
@@ -325,6 +326,9 @@ impl Assembler {
     }
 
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
+        if let Kind::Outcome(said) = outcome.kind {
+            self.threads.main.spends_rest(outcome.origin.session, said, down);
+        }
         self.settle(outcome.origin, down);
         let (stopped, gone) = match outcome.kind {
             Kind::Outcome(outcome) => (

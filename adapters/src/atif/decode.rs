@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, stray};
-use crate::event::{Agent, At, Event, Fate, Fields, Kind, Origin, Outcome, Scope, Session, Sink, Time};
+use crate::event::{Agent, At, Count, Event, Fate, Fields, Kind, Origin, Outcome, Scope, Session, Sink, Time, Usage};
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::store::{DERIVED, Turn};
 
@@ -36,7 +36,7 @@ impl Decode for Decoder {
             session: None,
             turn: Turn::default(),
             prompted: false,
-            cost: None,
+            sums: Sums::default(),
             told: HashSet::new(),
         };
         teller.trajectory(members, steps);
@@ -56,10 +56,41 @@ pub(super) struct Teller<'t, 'a> {
     pub(super) turn: Turn,
     /// The user has spoken in it, and nobody else.
     pub(super) prompted: bool,
-    /// What the whole trajectory cost, once its last step is told.
-    pub(super) cost: Option<Raw<'a>>,
+    /// What the whole trajectory took, once its last step is told.
+    pub(super) sums: Sums<'a>,
     /// Where trajectories of subagents that no result refers to stand which were told.
     told: HashSet<usize>,
+}
+
+/// What a whole trajectory took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sums<'a> {
+    cost: Option<Raw<'a>>,
+    /// Where no step says any of it.
+    tokens: Option<Usage<'a>>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(sums: Raw<'a>, steps: Raw<'a>) -> Self {
+        let count = |name: &str| sums.get(name).and_then(Count::read);
+        let is_said = || steps.elements().any(|step| step.get("metrics").is_some_and(|metrics| !metrics.is_null()));
+        let tokens = Usage {
+            input: count("total_prompt_tokens"),
+            output: count("total_completion_tokens"),
+            cache_read: count("total_cached_tokens"),
+            cache_write: sums
+                .get(EXTRA)
+                .and_then(|extra| extra.get("total_cache_creation_input_tokens"))
+                .and_then(Count::read),
+            inclusive: true,
+            scope: Scope::Session,
+            ..Usage::default()
+        };
+        Self {
+            cost: sums.get("total_cost_usd").filter(|cost| cost.shape() == Some(Shape::Number)),
+            tokens: Some(tokens).filter(|tokens| !tokens.is_blank() && !is_said()),
+        }
+    }
 }
 
 /// Whose steps are told: the main agent's, or those of a subagent.
@@ -87,10 +118,7 @@ impl<'a> Teller<'_, 'a> {
             self.session = members.text("trajectory_id", &cx).filter(|id| !id.is_empty());
         }
         let subagents = members.shaped("subagent_trajectories", Shape::Array, &cx);
-        let cost = members
-            .get("final_metrics")
-            .and_then(|sums| sums.get("total_cost_usd"))
-            .filter(|cost| cost.shape() == Some(Shape::Number));
+        let sums = members.get("final_metrics").map_or_else(Sums::default, |sums| Sums::of(sums, steps));
         let mut fields = self.fields();
         let mut session = Session {
             opens_turn: true,
@@ -118,11 +146,13 @@ impl<'a> Teller<'_, 'a> {
         };
         let mut all = steps.elements().peekable();
         while let Some(step) = all.next() {
-            self.cost = cost.filter(|_| all.peek().is_none());
+            if all.peek().is_none() {
+                self.sums = sums;
+            }
             self.step(step, thread);
         }
         self.tell_alone(thread);
-        self.end_turn(None, self.cost);
+        self.end_turn(None, self.sums);
     }
 
     /// The trajectory of a subagent, as what is said in the thread of the call that it works for.
@@ -188,7 +218,7 @@ impl<'a> Teller<'_, 'a> {
     }
 
     /// Ends the turn, if one is open: as `said`, or as it can be worked out.
-    pub(super) fn end_turn(&mut self, said: Option<(Outcome<'a>, Fields<'a>)>, cost: Option<Raw<'a>>) {
+    pub(super) fn end_turn(&mut self, said: Option<(Outcome<'a>, Fields<'a>)>, sums: Sums<'a>) {
         let cx = self.cx;
         self.prompted = false;
         let derived = self.turn.outcome(&cx);
@@ -206,7 +236,8 @@ impl<'a> Teller<'_, 'a> {
             (None, None) => return,
         };
         let outcome = Outcome {
-            cost_usd: cost.or(outcome.cost_usd),
+            usage: outcome.usage.or(sums.tokens),
+            cost_usd: sums.cost.or(outcome.cost_usd),
             cost_scope: Scope::Session,
             ..outcome
         };

@@ -1,6 +1,6 @@
 //! One step of a trajectory to events.
 
-use super::decode::{Teller, Thread};
+use super::decode::{Sums, Teller, Thread};
 use super::fields::knows;
 use super::{ALSO_REASONING, CACHE_WRITE, EXTRA, METRICS, OUTCOME, REASONING, SIGNATURE, STOP, media};
 use crate::chat::{FieldList, Members};
@@ -45,7 +45,7 @@ impl<'a> Teller<'_, 'a> {
         let main = origin.parent.is_none();
         if main {
             if !self.prompted {
-                self.end_turn(None, None);
+                self.end_turn(None, Sums::default());
             }
             self.prompted = true;
             self.turn.goes_on();
@@ -57,7 +57,7 @@ impl<'a> Teller<'_, 'a> {
         let fields = self.rest(step);
         self.tell(origin, Kind::Prompt(prompt), fields);
         if let Some(outcome) = outcome.filter(|_| main) {
-            self.end_turn(Some((outcome, &[])), self.cost);
+            self.end_turn(Some((outcome, &[])), self.sums);
         }
     }
 
@@ -74,7 +74,7 @@ impl<'a> Teller<'_, 'a> {
         let fields = self.rest(step);
         if let Some(outcome) = outcome.filter(|_| origin.parent.is_none()) {
             let error = text.filter(|text| !text.is_empty());
-            return self.end_turn(Some((Outcome { error, ..outcome }, fields)), self.cost);
+            return self.end_turn(Some((Outcome { error, ..outcome }, fields)), self.sums);
         }
         let notice = Notice {
             name: Str::trusted("system"),
@@ -132,7 +132,7 @@ impl<'a> Teller<'_, 'a> {
         }
         let outcome = extra.and_then(|extra| outcome_of(extra.get(OUTCOME)?));
         if let Some(outcome) = outcome.filter(|_| origin.parent.is_none()) {
-            self.end_turn(Some((outcome, &[])), self.cost);
+            self.end_turn(Some((outcome, &[])), self.sums);
         }
     }
 

@@ -339,14 +339,14 @@ impl Encoder {
                         blocks(result.content, out)
                     ),
                     ResultStatus::Denied | ResultStatus::Canceled => {
-                        let text: String = result.content.texts().map(Str::as_escaped).collect();
+                        let text: String = result.content.as_one().map(Str::as_escaped).collect();
                         format!("{{\"result\":null,\"error\":{{\"message\":\"{text}\"}},\"status\":\"failed\"}}")
                     }
                 }
             }
             "collab_tool_call" => {
                 tell();
-                let text: String = result.content.texts().map(Str::as_escaped).collect();
+                let text: String = result.content.as_one().map(Str::as_escaped).collect();
                 let agent = ids::uuid_of(&self.thread, result.call.as_escaped());
                 out.invented("/item/receiver_thread_ids", "the source does not name the subagent's thread");
                 let how = if result.status == ResultStatus::Success {

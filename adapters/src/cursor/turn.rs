@@ -158,8 +158,8 @@ impl Encoder {
         if self.is_stream() {
             out.carried();
         }
-        if session.opens_turn {
-            self.flush(true, out);
+        // A turn that begins before the outcome of the one before is told with that: an end would be said of neither.
+        if session.opens_turn && !self.turn.open {
             self.end_turn(true, out);
             self.begin(out);
         }
@@ -525,7 +525,7 @@ fn typed(tool: Str<'_>, result: &ToolResult<'_>, out: &mut Out) {
     out.lit("\":\"");
     match result.content {
         Content::Text(text) => out.body(text),
-        blocks @ Content::Blocks(_) => blocks.texts().for_each(|text| out.body(text)),
+        blocks @ Content::Blocks(_) => blocks.as_one().for_each(|text| out.body(text)),
     }
     out.lit("\"}}");
 }

@@ -89,6 +89,16 @@ impl<'a> Content<'a> {
         }))
     }
 
+    /// The same for a target that has one text: each begins a line of its own.
+    pub fn as_one(self) -> impl Iterator<Item = Str<'a>> {
+        let mut before: Option<Str<'a>> = None;
+        self.texts().flat_map(move |text| {
+            let breaks = |before: Str<'_>| before.as_escaped().ends_with("\\n") || text.as_escaped().starts_with("\\n");
+            let apart = !text.is_empty() && before.replace(text).is_some_and(|before| !breaks(before));
+            apart.then_some(Str::trusted("\\n")).into_iter().chain([text])
+        })
+    }
+
     /// Whether there is any block that is not text.
     pub fn has_other_than_text(self) -> bool {
         matches!(self, Self::Blocks(blocks) if blocks.iter().any(|b| !matches!(b, Block::Text { .. })))

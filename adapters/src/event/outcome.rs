@@ -89,6 +89,9 @@ impl Outcome<'_> {
     /// What went wrong where the source lacks the end of a turn.
     pub(crate) const CUT_OFF: &'static str = "the log ends before the turn does";
 
+    /// The same of a session's file.
+    pub(crate) const FILE_CUT_OFF: &'static str = "the session's file ends before the turn does";
+
     /// The answer, for a target that says it where nothing has said it before.
     pub(crate) fn answer(&self, out: &Out) -> Option<Str<'_>> {
         let text = self.text?;
@@ -173,7 +176,7 @@ impl OutcomeKind {
 
     /// How a turn ended badly of which this is said, where [`Self::message`] has said it.
     pub(crate) fn named(message: &str) -> Option<Self> {
-        if message == Outcome::CUT_OFF {
+        if [Outcome::CUT_OFF, Outcome::FILE_CUT_OFF].contains(&message) {
             return Some(Self::Failed(Place::Protocol));
         }
         let word = message.split_once(": ").map_or(message, |(word, _)| word);

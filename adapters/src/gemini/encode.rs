@@ -332,12 +332,12 @@ fn result_of(result: &ToolResult<'_>, fields: Fields<'_>, out: &mut Out) {
     } else if success || !failed {
         output(result.content, out);
     }
-    error(result.content.texts(), fields, out);
+    error(result.content.as_one(), fields, out);
 }
 
 /// Writes the output of a call, if it has one.
 pub(super) fn output(content: Content<'_>, out: &mut Out) {
     if matches!(content, Content::Text(_)) || content.texts().next().is_some() {
-        texts("output", content.texts(), out);
+        texts("output", content.as_one(), out);
     }
 }

@@ -253,7 +253,7 @@ impl Encoder {
         if !success {
             let kind = shown.and_then(|shown| shown.get("error")).and_then(Raw::string).map(Str::as_escaped);
             let usual = if forbidden { FORBIDDEN } else { TOOL_ERROR };
-            error_of(kind.unwrap_or(usual), result.content.texts(), out);
+            error_of(kind.unwrap_or(usual), result.content.as_one(), out);
         }
         close(&[], out);
         if in_order {

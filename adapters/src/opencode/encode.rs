@@ -104,6 +104,10 @@ impl Encode for Encoder {
         self.style.is_own(Dialect::Opencode)
     }
 
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn takes_usage(&self) -> bool {
         self.style.mode.layout != Layout::Text
     }

@@ -329,7 +329,7 @@ impl Encoder {
                 out.lit(if completed { "\"completed\",\"input\":" } else { "\"error\",\"input\":" });
                 call.write_object(out);
                 out.lit(if completed { ",\"output\":\"" } else { ",\"error\":\"" });
-                result.content.texts().for_each(|text| out.body(text));
+                result.content.as_one().for_each(|text| out.body(text));
                 out.lit("\"");
                 if completed {
                     out.lit(",\"metadata\":");

@@ -7,7 +7,7 @@ use super::learnt::{spelled_reply, spelled_result, spelled_summary};
 use super::line::{End, Line};
 use super::metadata::Meta;
 use super::teller::Teller;
-use crate::chat::{CallPiece, arguments_json};
+use crate::chat::{CallPiece, arguments_json, inner};
 use crate::codec::{Cx, Dialect};
 use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, StopKind, Thinking, ToolCall, Usage};
 use crate::json::{Raw, Str};
@@ -81,7 +81,13 @@ impl Decoder {
         let summary = line.meta.is_summary();
         let outcome = summary.then(|| self.summary(&mut line, choice.finish, cx));
         let model = self.new_model(&mut line);
-        let error = if summary { None } else { line.meta.take_error(cx) };
+        let said = line.meta.error().and_then(inner).filter(|_| !summary);
+        // A failure told behind the model's words does not make them the program's.
+        let is_model_s = |error: Str<'_>| error.as_escaped().contains(' ') && choice.content.is_some_and(|text| !text.is_empty() && text != error);
+        let error = match said {
+            Some(error) if !is_model_s(error) => line.meta.take_error(cx),
+            _ => None,
+        };
         let usage = line.envelope.usage.filter(|_| !summary);
         let reply = Reply {
             id: None,
@@ -104,7 +110,7 @@ impl Decoder {
             teller.terminal(terminal);
         }
         if !summary {
-            self.end = reply.stop.and_then(|stop| End::of_reply(stop, error));
+            self.end = reply.stop.and_then(|stop| End::of_reply(stop, said));
         }
         teller.tell(Kind::Reply(cx.keep(reply)));
         self.annotations(&line.notes.list, teller);

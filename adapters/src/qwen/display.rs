@@ -37,7 +37,7 @@ pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, 
         out.lit("{\"kind\":\"string\"");
     }
     out.lit(",\"text\":\"");
-    for text in result.content.texts() {
+    for text in result.content.as_one() {
         out.body(text);
     }
     out.lit("\"}");

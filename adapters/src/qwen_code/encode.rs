@@ -164,7 +164,7 @@ impl Encoder {
         } else {
             // The program knows results as one text.
             out.lit("\"");
-            result.content.texts().for_each(|text| out.body(text));
+            result.content.as_one().for_each(|text| out.body(text));
             out.lit("\"");
         }
         out.lit("}]");

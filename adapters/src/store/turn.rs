@@ -60,6 +60,8 @@ impl Turn {
         self.error = reply.error.map(|word| text.unwrap_or_else(|| word.as_escaped().to_owned()));
         let calls = reply.blocks.iter().any(|block| matches!(block, Block::Call(_)));
         self.last = match reply.stop.map(|stop| stop.kind) {
+            // A call may be left behind by a turn that says that it is done.
+            Some(StopKind::Done) => Last::Reply(StopKind::Done),
             _ if calls => Last::Calls,
             Some(StopKind::Tools) => Last::Open,
             stop => Last::Reply(stop.unwrap_or(StopKind::Done)),
@@ -161,7 +163,7 @@ impl Turn {
         let kind = turn.kind();
         let error = match (&turn.error, kind) {
             (Some(error), _) => Some(Str::trusted(cx.arena.alloc_str(error))),
-            (None, OutcomeKind::Failed(_)) => Some(Str::trusted("the session's file ends before the turn does")),
+            (None, OutcomeKind::Failed(_)) => Some(Str::trusted(Outcome::FILE_CUT_OFF)),
             _ => None,
         };
         if let (Some(trace), Some(error)) = (cx.trace, error.filter(|_| turn.error.is_some())) {

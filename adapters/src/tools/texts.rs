@@ -12,7 +12,7 @@ use crate::json::Str;
 
 /// The texts of a result one after the other.
 pub(crate) fn joined<'a>(content: Content<'a>, arena: &'a Bump) -> Str<'a> {
-    let mut texts = content.texts();
+    let mut texts = content.as_one();
     let Some(first) = texts.next() else { return Str::EMPTY };
     let Some(second) = texts.next() else { return first };
     let mut all = BumpString::from_str_in(first.as_escaped(), arena);

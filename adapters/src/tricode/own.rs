@@ -137,7 +137,7 @@ fn outcome_line(outcome: &Outcome<'_>, fields: Fields<'_>, out: &mut Out) {
 
 /// The texts of a result in one. `scratch` holds them when there are several.
 pub(super) fn join<'t>(result: &ToolResult<'t>, scratch: &'t mut String, out: &Out) -> Str<'t> {
-    let mut texts = result.content.texts().inspect(|text| out.used(text.as_escaped()));
+    let mut texts = result.content.as_one().inspect(|text| out.used(text.as_escaped()));
     let first = texts.next().unwrap_or_default();
     let Some(second) = texts.next() else { return first };
     scratch.clear();

@@ -271,3 +271,119 @@ fn the_ledger_tells_what_was_lost_and_no_more() {
     let result = |entry: &&Json| entry.str("fate") == "dropped" && entry.str("pointer").ends_with("/result");
     assert_eq!(shell.iter().find(result), None);
 }
+
+/// How the turns of a golden log ended, once it is in another format.
+fn outcomes(from: &str, to: &str, name: &str) -> Vec<String> {
+    let log = raw(from, to, name);
+    let events = quick(format(to), format("agentglot"), log.as_bytes());
+    let lines = lines(events.text());
+    let ends = lines.iter().filter(|line| line.str("event") == "outcome");
+    ends.map(|line| line.str("outcome").to_owned()).collect()
+}
+
+/// A failure told behind what the model said leaves the model's words to it.
+#[test]
+fn what_the_model_said_before_it_failed_is_kept() {
+    for to in [
+        "codex:rollout",
+        "gemini:chat",
+        "qwen-code:chat",
+        "claude:transcript",
+        "openai:messages",
+        "sharegpt",
+    ] {
+        let log = raw("qwen", to, "qwen/model_error.jsonl");
+        for words in ["I begin", "The file is not there."] {
+            assert!(log.contains(words), "{to}: {words}: {log}");
+        }
+    }
+}
+
+#[test]
+fn a_shell_of_an_editor_s_agent_is_a_shell_with_a_folder() {
+    let codex = golden("acp", "codex", "acp/codex_parallel.jsonl");
+    let item = |line: &Json| line.at(&["item", "type"]).and_then(Json::text).unwrap_or_default().to_owned();
+    let commands = codex.iter().filter(|line| item(line) == "command_execution").count();
+    assert_eq!(commands, 2, "it begins and ends");
+    // What is shown as a file that it reads is no command.
+    let claude = golden("acp", "claude", "acp/codex_parallel.jsonl");
+    let calls = claude
+        .iter()
+        .flat_map(|line| line.at(&["message", "content"]).map_or(&[][..], Json::list));
+    let names: Vec<&str> = calls.map(|block| block.str("name")).filter(|name| !name.is_empty()).collect();
+    assert_eq!(names, ["Read", "Bash", "Read"]);
+}
+
+#[test]
+fn turns_end_as_they_did_where_nobody_says_it_as_a_rule() {
+    // A command that goes on behind the end of its turn.
+    assert_eq!(outcomes("codex", "opencode:export", "codex/longcmd.out.jsonl"), ["success"]);
+    // The program has ended with an error.
+    assert_eq!(outcomes("qwen", "atif", "qwen/bare_error.jsonl"), ["failed_backend"]);
+    // A turn that a task in the background begins, before the outcome of the one before.
+    assert_eq!(
+        outcomes("claude", "cursor", "claude/cli_agent_background.out.jsonl"),
+        ["success", "success"]
+    );
+}
+
+/// A claude log of one call, with these lines in place of its result.
+fn answered(results: &[&str]) -> String {
+    let call = r#"{"type":"assistant","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c1","name":"mcp__a__b","input":{}}],"usage":{"input_tokens":1,"output_tokens":1}},"session_id":"s","uuid":"u1"}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"","session_id":"s","uuid":"u9"}"#;
+    let init = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","uuid":"u0"}"#;
+    let all: Vec<&str> = [init, call].into_iter().chain(results.iter().copied()).chain([end]).collect();
+    all.join("\n") + "\n"
+}
+
+const IN_TWO: &str = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"first thing"},{"type":"text","text":"second thing"}]}]},"session_id":"s","uuid":"u2"}"#;
+
+/// Where a result is one text, what stood in texts of its own stands on lines of its own.
+#[test]
+fn texts_of_a_result_do_not_run_into_each_other() {
+    for to in crate::common::all_targets(format("claude")) {
+        let log = quick(format("claude"), to, answered(&[IN_TWO]).as_bytes());
+        assert!(!log.text().contains("first thingsecond thing"), "{to}: {}", log.text());
+    }
+}
+
+/// A collector may write a line twice: the result is told once.
+#[test]
+fn a_result_that_stands_twice_is_told_once() {
+    let results = |format, log: &[u8]| {
+        let calls = agentglot_adapters::turns(log, format).map_while(Result::ok);
+        calls.map(|turn| turn.calls().len()).sum::<usize>()
+    };
+    let another = IN_TWO.replace("second", "other");
+    let events = format("agentglot");
+    for to in crate::common::all_targets(format("claude")) {
+        // Events say what the log says.
+        if to == events || !to.is_readable() {
+            continue;
+        }
+        let once = quick(format("claude"), to, answered(&[IN_TWO]).as_bytes()).out;
+        let twice = convert(&with_ledger(Options::new(format("claude"), to)), answered(&[IN_TWO, IN_TWO]).as_bytes());
+        assert_eq!(results(to, &twice.out), results(to, &once), "{to}");
+        assert_eq!(
+            twice.text().matches("second thing").count(),
+            String::from_utf8_lossy(&once).matches("second thing").count(),
+            "{to}: {}",
+            twice.text()
+        );
+        // What is not the same is not lost.
+        let other = convert(&with_ledger(Options::new(format("claude"), to)), answered(&[IN_TWO, &another]).as_bytes());
+        assert!(
+            other.text().contains("other thing") || other.ledger.contains("line\":4"),
+            "{to}: {}",
+            other.text()
+        );
+    }
+}
+
+/// A session's file that breaks off is told so by whoever writes it.
+#[test]
+fn a_file_that_breaks_off_is_no_failure_of_the_model() {
+    for to in ["codex", "codex:app-server", "codex:rollout", "gemini", "opencode", "qwen-code", "tricode"] {
+        assert_eq!(outcomes("gemini:chat", to, "gemini/chat_loop.jsonl"), ["failed_protocol"], "{to}");
+    }
+}

@@ -317,6 +317,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
     }

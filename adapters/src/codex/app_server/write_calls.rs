@@ -255,7 +255,7 @@ impl Encoder {
 fn texts(content: Option<Content<'_>>, out: &mut Out) {
     let Some(content) = content else { return out.lit("null") };
     out.lit("\"");
-    content.texts().for_each(|text| out.body(text));
+    content.as_one().for_each(|text| out.body(text));
     out.lit("\"");
 }
 

@@ -313,7 +313,7 @@ impl Encoder {
             }
             out.lit("\\nWall time: 0 seconds\\nOutput:\\n");
         }
-        result.content.texts().for_each(|text| out.body(text));
+        result.content.as_one().for_each(|text| out.body(text));
         out.lit("\"}}\n");
         if result.content.has_other_than_text() {
             out.left_out("what is no text in a result");

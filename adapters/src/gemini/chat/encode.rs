@@ -155,7 +155,7 @@ impl Encoder {
         let mut response = Out::default();
         let failed = result.status != ResultStatus::Success;
         response.lit(if failed { "{\"error\":\"" } else { "{\"output\":\"" });
-        for text in result.content.texts() {
+        for text in result.content.as_one() {
             response.body(text);
             out.used(text.as_escaped());
         }
@@ -488,6 +488,10 @@ fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

@@ -343,6 +343,10 @@ impl Encode for Encoder {
         Want::SNAPSHOTS.with_whole_rounds()
     }
 
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn takes_fields(&self) -> bool {
         self.own
     }

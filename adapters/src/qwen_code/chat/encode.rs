@@ -122,7 +122,7 @@ impl Encoder {
         } else {
             ",\"response\":{\"output\":\""
         });
-        result.content.texts().for_each(|text| out.body(text));
+        result.content.as_one().for_each(|text| out.body(text));
         out.lit("\"}}}]},\"toolCallResult\":{\"callId\":");
         out.str(result.call);
         out.lit(match result.status {
@@ -346,6 +346,10 @@ fn own_fields(fields: Fields<'_>, place: At<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn asks_rounds(&self) -> bool {
+        true
+    }
+
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
     }

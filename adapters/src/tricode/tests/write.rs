@@ -141,7 +141,7 @@ fn calls_stand_before_their_results_and_only_the_last_text_goes_over() {
     let wanted = concat!(
         // In the order of the calls, not in that of their results.
         "{\"type\": \"tool_call\", \"name\": \"X\", \"arguments\": {\"a\": [1.5, \"é\"]}, \"formatted\": \"X({'a': [1.5, 'é']})\"}\n",
-        "{\"type\": \"tool_result\", \"name\": \"X\", \"success\": true, \"result\": \"a/b\\n\", \"formatted\": \"[OK] a/b \"}\n",
+        "{\"type\": \"tool_result\", \"name\": \"X\", \"success\": true, \"result\": \"a/\\nb\\n\", \"formatted\": \"[OK] a/ b \"}\n",
         "{\"type\": \"tool_call\", \"name\": \"Y\", \"arguments\": {}, \"formatted\": \"Y({})\"}\n",
         "{\"type\": \"tool_result\", \"name\": \"Y\", \"success\": false, \"result\": \"no\", \"formatted\": \"[FAIL] no\"}\n",
         "{\"type\": \"round\", \"number\": 2}\n",

@@ -5,7 +5,7 @@ use agentglot_adapters::events::Scope;
 use agentglot_adapters::raw::codec::Format;
 
 use crate::common::lost::entries;
-use crate::common::{Log, Wrongs, convert, events, format, parallel, plain_goldens, quick, targets, with_ledger};
+use crate::common::{Log, Wrongs, convert, events, format, golden_folder, parallel, plain_goldens, quick, targets, with_ledger};
 
 /// Two rounds and an outcome; each number of tokens stands nowhere else.
 fn two_rounds(outcome: &str) -> String {
@@ -368,4 +368,68 @@ fn what_was_thought_is_counted_alike() {
         }
     };
     parallel(&plain_goldens(), over).finish("what was thought is counted alike");
+}
+
+/// The tokens of all turns of a log: sent and written.
+fn spent(format: Format, log: &[u8]) -> [u64; 2] {
+    let turns = agentglot_adapters::turns(log, format).map_while(Result::ok);
+    let usages: Vec<_> = turns.filter_map(|turn| turn.usage).collect();
+    let sum = |count: fn(&agentglot_adapters::events::Usage) -> Option<u64>| usages.iter().filter_map(count).sum();
+    [
+        sum(agentglot_adapters::events::Usage::prompt_tokens),
+        sum(agentglot_adapters::events::Usage::written_tokens),
+    ]
+}
+
+/// Formats that say tokens of rounds alone, or sum them up.
+const ASK_ROUNDS: [&str; 8] = [
+    "claude:transcript",
+    "qwen-code:chat",
+    "codex:rollout",
+    "codex:app-server",
+    "gemini:chat",
+    "opencode",
+    "opencode:export",
+    "atif",
+];
+
+/// What a program writes of a reply while it is on its way counts little of what the model writes; its outcome says all of it.
+#[test]
+fn what_only_the_outcome_knows_is_the_last_round_s() {
+    let claude = format("claude");
+    let log = two_rounds(TOLD)
+        .replace("\"output_tokens\":7002", "\"output_tokens\":1")
+        .replace("\"output_tokens\":7102", "\"output_tokens\":1")
+        .replace(
+            "\"input_tokens\":9001",
+            "\"input_tokens\":14102,\"cache_read_input_tokens\":14106,\"cache_creation_input_tokens\":14108",
+        );
+    assert_eq!(spent(claude, log.as_bytes()), [42316, 9002]);
+    for to in ASK_ROUNDS.map(format) {
+        assert_eq!(spent(to, &quick(claude, to, log.as_bytes()).out), [42316, 9002], "{to}");
+    }
+    // The model was asked by somebody else, too: what that has cost is not this round's.
+    let more = log.replace("\"input_tokens\":14102", "\"input_tokens\":15102");
+    for to in ASK_ROUNDS.map(format) {
+        assert_eq!(spent(to, &quick(claude, to, more.as_bytes()).out)[1], 2, "{to}");
+    }
+}
+
+/// The tokens of a turn of one round are those of the round, whoever says them.
+#[test]
+fn tokens_of_a_turn_are_those_of_its_only_round() {
+    for (from, name) in [
+        ("qwen:stream-chunk-json", "qwen/plain.chunks.jsonl"),
+        ("codex", "codex/stdin_prompt.out.jsonl"),
+        ("cursor", "cursor/plain_answer.jsonl"),
+        ("gemini:json", "gemini/json.out.json"),
+    ] {
+        let from = format(from);
+        let log = std::fs::read(golden_folder().join(name)).expect("the golden log is part of the repository");
+        let wanted = spent(from, &log);
+        assert_ne!(wanted, [0, 0], "{name}");
+        for to in ASK_ROUNDS.map(format).into_iter().filter(|to| *to != from) {
+            assert_eq!(spent(to, &quick(from, to, &log).out), wanted, "{name} -> {to}");
+        }
+    }
 }
