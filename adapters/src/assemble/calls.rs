@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::ops::Range;
 use std::rc::Rc;
@@ -22,6 +22,8 @@ pub(super) struct Calls {
     last: BTreeMap<u64, Place>,
     /// What calls that went over do not say, but perhaps their results: by their ids the arguments, and where the source says them.
     unsaid: BTreeMap<String, Vec<(String, Kept)>>,
+    /// The latest calls that were answered for their agent when their turn was over, by their ids.
+    given_up: VecDeque<String>,
 }
 
 /// A call that waits for its result.
@@ -53,7 +55,7 @@ type Place = NonZero<u32>;
 
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
 const NEAR: usize = 6;
-/// How many places are kept for their memory when a turn is over.
+/// How many places are kept for their memory when a turn is over, and of how many calls it is known that they were given up.
 const SPARE: usize = 64;
 
 impl Calls {
@@ -91,6 +93,7 @@ impl Calls {
 
     /// The place of a new call.
     fn fresh(&mut self, id: &str) -> usize {
+        self.given_up.retain(|given_up| given_up != id);
         let at = self.used;
         self.used += 1;
         if at == self.all.len() {
@@ -189,6 +192,19 @@ impl Calls {
     /// Calls that got no result and their places, in the order in which they were made.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = (usize, &Stored)> {
         self.all[..self.used].iter().enumerate().filter(|(_, call)| !call.resolved)
+    }
+
+    /// The turn is over, and every call of it has a result, be it one that was made up: what the agent says of these later is no news.
+    pub(super) fn give_up(&mut self) {
+        let given_up: Vec<String> = self.unresolved().map(|(_, call)| call.id().to_owned()).collect();
+        self.given_up.extend(given_up);
+        self.given_up.drain(..self.given_up.len().saturating_sub(SPARE));
+        self.clear();
+    }
+
+    /// Whether the call with this id is one of those.
+    pub(super) fn was_given_up(&self, id: Str<'_>) -> bool {
+        self.given_up.iter().any(|given_up| alike(given_up, id.as_escaped()))
     }
 
     /// Forgets the calls that have their results.
