@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::ops::Range;
 use std::rc::Rc;
@@ -29,6 +29,8 @@ pub(super) struct Calls {
     last: BTreeMap<u64, Place>,
     /// What calls that went over do not say, but perhaps their results: by their ids the arguments, and where the source says them.
     unsaid: BTreeMap<String, Vec<(String, Kept)>>,
+    /// The latest calls that were answered for their agent when their turn was over, by their ids.
+    given_up: VecDeque<String>,
 }
 
 /// A call that waits for its result.
@@ -63,7 +65,7 @@ type Place = NonZero<u32>;
 
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
 const NEAR: usize = 6;
-/// How many places are kept for their memory when a turn is over.
+/// How many places are kept for their memory when a turn is over, and of how many calls it is known that they were given up.
 const SPARE: usize = 64;
 
 impl Calls {
@@ -123,6 +125,7 @@ impl Calls {
     /// The place of a new call.
     fn fresh(&mut self, id: &str) -> usize {
         let id = short(id);
+        self.given_up.retain(|given_up| given_up != id);
         let at = self.all.len();
         self.all.push(Stored {
             begin: self.text.len(),
@@ -275,6 +278,19 @@ impl Calls {
     /// The places of the calls that got no result, in the order in which they were made.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = usize> {
         (0..self.all.len()).filter(|at| !self.all[*at].resolved)
+    }
+
+    /// The turn is over, and every call of it has a result, be it one that was made up: what the agent says of these later is no news.
+    pub(super) fn give_up(&mut self) {
+        let given_up: Vec<String> = self.unresolved().map(|at| self.id(at).to_owned()).collect();
+        self.given_up.extend(given_up);
+        self.given_up.drain(..self.given_up.len().saturating_sub(SPARE));
+        self.clear();
+    }
+
+    /// Whether the call with this id is one of those.
+    pub(super) fn was_given_up(&self, id: Str<'_>) -> bool {
+        self.given_up.iter().any(|given_up| alike(given_up, id.as_escaped()))
     }
 
     /// Forgets the calls that have their results.

@@ -325,6 +325,35 @@ fn repairs_add_what_is_missing_and_nothing_else() {
     assert!(all[1].starts_with("outcome"));
 }
 
+/// It has one that says so, and the host reads no second one in a later turn. Another call of that id is another call.
+#[test]
+fn a_call_of_a_stopped_turn_has_one_result() {
+    let log = r#"
+        {"event":"session","session":"s","opens_turn":true}
+        {"event":"reply","round":"m","blocks":[{"type":"call","id":"a","name":"A","kind":"other","input":{}}]}
+        {"event":"outcome","outcome":"cancelled"}
+        {"event":"reply","round":"n","blocks":[{"type":"text","text":"next"}]}
+        {"event":"tool_progress","call":"a","status":"in_progress"}
+        {"event":"tool_result","call":"a","status":"success","content":"late"}
+        {"event":"reply","round":"o","blocks":[{"type":"call","id":"a","name":"A","kind":"other","input":{}}]}
+        {"event":"tool_result","call":"a","status":"success","content":"its own"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    for source in [Dialect::Codex, Dialect::Acp] {
+        let duties = Duties {
+            live: true,
+            ..Duties::default()
+        };
+        let all = assemble(source, Want::SNAPSHOTS, duties, log);
+        let of_call: Vec<&String> = all.iter().filter(|line| line.starts_with("tool_")).collect();
+        assert_eq!(of_call.len(), 2, "{all:#?}");
+        assert!(
+            of_call[0].contains("The tool call was interrupted.") && of_call[1].contains("its own"),
+            "{all:#?}"
+        );
+    }
+}
+
 #[test]
 fn prompts_go_where_the_log_lacks_them() {
     let log = r#"

@@ -337,7 +337,8 @@ impl Assembler {
             ),
             _ => (false, false),
         };
-        if self.duties.repair || self.duties.live && stopped || self.duties.gone && gone {
+        let gives_up = self.duties.live && stopped || self.duties.gone && gone;
+        if self.duties.repair || gives_up {
             for at in self.calls.unresolved() {
                 let text = Str::trusted(if self.duties.repair {
                     "The tool call was interrupted: the log holds no result for it."
@@ -370,7 +371,9 @@ impl Assembler {
             down.encoder.event(outcome, down.out);
         }
         self.calls.drop_unsaid(down.out);
-        if self.results_outlive_turns && !repair {
+        if gives_up && !repair {
+            self.calls.give_up();
+        } else if self.results_outlive_turns && !repair {
             // What the host's tools give back, or what goes on in the background, comes with a later turn.
             self.calls.keep_unresolved();
         } else {

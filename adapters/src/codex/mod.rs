@@ -65,6 +65,7 @@ pub static VENDOR: Vendor = Vendor {
     logs: Logs {
         one_turn_a_run: true,
         arguments_at: "/item",
+        results_outlive_turns: true,
         commands_outlive_turns: true,
         usage_at: &[
             "/usage",

@@ -73,13 +73,17 @@ pub enum ArgvError {
     /// Only a program that takes its prompt as an argument.
     #[error("a prompt is needed to start this program")]
     NoPrompt,
+    /// It would go on with the session itself, which the host wants to keep.
+    #[error("this program cannot go on in a copy of a session")]
+    NoCopy,
 }
 
 /// The command line with which we start a program for a launch, whosever words the launch was made of. The working directory is
 /// said where the program has a flag for it; the caller starts the program there as well.
 ///
 /// # Errors
-/// When a part holds a NUL or is longer than [`MAX_ARG`], and when a program that takes its prompt as an argument has none.
+/// When a part holds a NUL or is longer than [`MAX_ARG`], when a program that takes its prompt as an argument has none, and when a copy of a
+/// session is asked of one that makes none.
 pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
     let mut line = Line::new(program, program.child, launch);
     line.session(launch)?;
@@ -162,6 +166,10 @@ impl<'p> Line<'p> {
             self.value("session_id", Means::SessionId, id)?;
         }
         if launch.fork {
+            let resumes = matches!(launch.resume, Resume::Latest | Resume::Session(_));
+            if resumes && self.program.flag_for(Means::Fork).is_none() {
+                return Err(ArgvError::NoCopy);
+            }
             self.switch("fork", Means::Fork)?;
         }
         if let Some(id) = &launch.resume_at {

@@ -366,6 +366,8 @@ impl Backend for Cli {
             if !matches!(&self.launch.resume, Resume::Session(known) if *known == id) {
                 self.launch.resume = Resume::Session(id.into_owned());
                 self.launch.session_id = None;
+                // Later turns go on in the copy.
+                self.launch.fork = false;
             }
         }
     }

@@ -263,6 +263,9 @@ impl Decoder {
                     return Err(message.missing("params/error/message"));
                 };
                 let again = message.params.get("willRetry").and_then(Raw::bool) == Some(true);
+                if again {
+                    self.give_up(message, sink);
+                }
                 self.notice(message, if again { Topic::Retry } else { Topic::Other }, Some(text), sink);
             }
             name => match topic(name) {

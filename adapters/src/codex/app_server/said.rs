@@ -57,6 +57,20 @@ impl Decoder {
         }
     }
 
+    /// The model is called again: what it has not said to its end, it says anew.
+    pub(super) fn give_up<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
+        let from = self.round.blocks.iter().map(|(.., index)| *index).min();
+        if from.is_none() || self.origin(message).parent.is_some() {
+            return;
+        }
+        self.round.leave();
+        let end = message.cx.keep(RoundEnd {
+            abandoned_from: from,
+            ..RoundEnd::PLAIN
+        });
+        self.tell_with(message, Kind::RoundEnd(end), &[], sink);
+    }
+
     fn begin<'a>(&mut self, item: Str<'a>, part: u64) -> u32 {
         let round = &mut self.round;
         let index = round.next;

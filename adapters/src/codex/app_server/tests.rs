@@ -337,6 +337,62 @@ fn a_reply_that_was_given_up_is_an_item_of_its_own() {
     }
 }
 
+/// It is one call, whose result comes with the turn in which it ends.
+#[test]
+fn a_command_that_outlives_its_turn_is_one_call() {
+    let begins =
+        |turn: &str| format!(r#"{{"method":"turn/started","params":{{"threadId":"t","turn":{{"id":"{turn}","items":[],"status":"inProgress"}}}}}}"#);
+    let log = [
+        &begins("u"),
+        &command("started", "inProgress", "null"),
+        ENDS,
+        &begins("v"),
+        &command("completed", "completed", "\"over\\n\""),
+        &ENDS.replace("\"u\"", "\"v\""),
+        "",
+    ]
+    .join("\n");
+    let claude = converted(&log, "codex:app-server", "claude");
+    assert_eq!(claude.matches("\"type\":\"tool_use\"").count(), 1, "{claude}");
+    assert_eq!(claude.matches("\"type\":\"tool_result\"").count(), 1, "{claude}");
+    let result = claude.lines().position(|line| line.contains("tool_result")).unwrap();
+    let end = claude.lines().position(|line| line.contains("\"type\":\"result\"")).unwrap();
+    assert!(result > end, "{claude}");
+}
+
+/// What was said of it when the model is called again is said anew; what was whole before that stays.
+#[test]
+fn a_reply_that_breaks_off_and_is_fetched_again_is_said_once() {
+    let said = |word: &str, id: &str, text: &str| {
+        format!(r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"u","item":{{"type":"agentMessage","id":"{id}","text":"{text}"}}}}}}"#)
+    };
+    let piece = |id: &str, text: &str| {
+        format!(r#"{{"method":"item/agentMessage/delta","params":{{"threadId":"t","turnId":"u","itemId":"{id}","delta":"{text}"}}}}"#)
+    };
+    let again = r#"{"method":"error","params":{"error":{"message":"Reconnecting... 1/5"},"willRetry":true,"threadId":"t","turnId":"u"}}"#;
+    let log = [
+        r#"{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u","items":[],"status":"inProgress"}}}"#,
+        &said("started", "m1", ""),
+        &piece("m1", "Whole. "),
+        &said("completed", "m1", "Whole. "),
+        &said("started", "m2", ""),
+        &piece("m2", "It breaks"),
+        again,
+        again,
+        &said("started", "m3", ""),
+        &piece("m3", "It breaks off no more."),
+        &said("completed", "m3", "It breaks off no more."),
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let claude = converted(&log, "codex:app-server", "claude");
+    assert_eq!(claude.matches("Whole. ").count(), 1, "{claude}");
+    assert!(!claude.contains("It breaks\""), "{claude}");
+    assert_eq!(claude.matches("\"text\":\"It breaks off no more.").count(), 1, "{claude}");
+    assert_eq!(claude.matches("\"type\":\"result\"").count(), 1, "{claude}");
+}
+
 #[test]
 fn images_and_what_a_search_found_are_results() {
     let item = |item: &str| {

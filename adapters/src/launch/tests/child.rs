@@ -153,6 +153,26 @@ fn no_mode_is_replaced_by_a_freer_one() {
     );
 }
 
+/// Without a word for it the program would write into the session that its host wants to keep.
+#[test]
+fn a_copy_is_not_asked_of_a_program_that_makes_none() {
+    let asked = |resume: Resume| Launch {
+        resume,
+        fork: true,
+        prompt: Some("go".to_owned()),
+        ..Launch::new(Dialect::Claude)
+    };
+    for dialect in [Dialect::Gemini, Dialect::Cursor, Dialect::Tricode, Dialect::Codex] {
+        for resume in [Resume::Latest, Resume::Session("s1".to_owned())] {
+            assert_eq!(argv(program(dialect), &asked(resume)), Err(ArgvError::NoCopy), "{dialect:?}");
+        }
+        assert!(argv(program(dialect), &asked(Resume::New)).is_ok(), "{dialect:?}");
+    }
+    for dialect in [Dialect::Claude, Dialect::QwenCode, Dialect::Opencode] {
+        assert!(argv(program(dialect), &asked(Resume::Session("s1".to_owned()))).is_ok(), "{dialect:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_an_argument_is_refused() {
     let mut asked = Launch::new(Dialect::Claude);
@@ -227,6 +247,8 @@ proptest! {
             let asked = Launch {
                 format: dialect.into(),
                 prompt: (dialect == Dialect::Tricode).then(|| "do it".to_owned()),
+                // Of others a copy is not asked.
+                fork: asked.fork && program(dialect).flag_for(Means::Fork).is_some(),
                 ..asked.clone()
             };
             let said = child(dialect, &asked);

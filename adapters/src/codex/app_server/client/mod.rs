@@ -8,7 +8,7 @@ mod opening;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
 
 use crate::client::{Client, Exchange, Wait};
@@ -71,6 +71,8 @@ struct Turn {
     /// The program has told something of it. What is told to stop before that it takes for no turn.
     begun: bool,
     stopping: bool,
+    /// The commands of it that run, by the program's numbers of their processes, as JSON.
+    running: BTreeSet<String>,
 }
 
 impl Client for AppServer {
@@ -88,7 +90,10 @@ impl Client for AppServer {
     fn begin(&mut self, exchange: &mut Exchange) {
         self.stage = Stage::Greeted;
         let version = env!("CARGO_PKG_VERSION");
-        let who = format!("{{\"clientInfo\":{{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"{version}\"}}}}");
+        // Commands that a stopped turn leaves behind can be ended by an experimental request alone.
+        let who = format!(
+            "{{\"clientInfo\":{{\"name\":\"agentglot\",\"title\":\"agentglot\",\"version\":\"{version}\"}},\"capabilities\":{{\"experimentalApi\":true}}}}"
+        );
         self.awaited = self.ask("initialize", &who, exchange);
     }
 
@@ -242,6 +247,7 @@ impl AppServer {
             id: None,
             begun: false,
             stopping: false,
+            running: BTreeSet::new(),
         });
     }
 
@@ -331,6 +337,7 @@ impl AppServer {
                 let turn = word(Some(params), "turnId");
                 if self.turn.as_ref().is_some_and(|runs| runs.id.is_some() && runs.id == turn) {
                     self.began(turn, true, exchange);
+                    self.runs(name, params);
                 }
             }
             "serverRequest/resolved" => {
@@ -338,6 +345,22 @@ impl AppServer {
                 self.questions.retain(|asked| asked.id != id);
             }
             "thread/closed" => exchange.over = Some("codex app-server has closed the thread".to_owned()),
+            _ => {}
+        }
+    }
+
+    /// A command of the turn may have begun or ended.
+    fn runs(&mut self, method: &str, params: Raw<'_>) {
+        let process = params
+            .get("item")
+            .and_then(|item| item.get("processId"))
+            .filter(|process| !process.is_null());
+        let (Some(turn), Some(process)) = (&mut self.turn, process) else {
+            return;
+        };
+        match method {
+            "item/started" => _ = turn.running.insert(process.as_str().to_owned()),
+            "item/completed" => _ = turn.running.remove(process.as_str()),
             _ => {}
         }
     }
@@ -368,6 +391,11 @@ impl AppServer {
     fn ended(&mut self, exchange: &mut Exchange) {
         let Some(turn) = self.turn.take() else { return };
         self.ended = turn.id.unwrap_or_default();
+        // The program lets commands of a turn that was stopped go on in the background.
+        for process in turn.running.iter().filter(|_| turn.stopping) {
+            let params = format!("{{\"threadId\":\"{}\",\"processId\":{process}}}", self.thread);
+            self.ask("thread/backgroundTerminals/terminate", &params, exchange);
+        }
         // What was to be stopped has ended by itself.
         for stop in take(&mut self.stops) {
             recorded(FROM_PROGRAM, &format!("{{\"id\":{stop},\"result\":{{}}}}"), exchange);

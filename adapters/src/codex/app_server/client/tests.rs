@@ -402,6 +402,36 @@ fn an_interrupt_reaches_the_turn_that_runs() {
     assert!(exchange.over.unwrap().contains("did not end the turn"));
 }
 
+/// The program lets them go on in the background, as it does with those of a turn that ends by itself.
+#[test]
+fn commands_that_a_stopped_turn_leaves_behind_are_ended() {
+    let command = |word: &str, turn: &str, process: &str| {
+        let item = format!(r#"{{"type":"commandExecution","id":"c{process}","command":"sleep 9","processId":"{process}","status":"inProgress"}}"#);
+        format!(r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"{turn}","item":{item}}}}}"#)
+    };
+    let (mut talk, greeting) = Talk::begin(&launch());
+    assert!(greeting.contains(r#""capabilities":{"experimentalApi":true}"#), "{greeting}");
+    talk.hears(GREETED);
+    talk.hears(OPENED);
+    talk.prompt("go");
+    talk.hears(BEGUN);
+    for process in ["1", "2"] {
+        talk.hears(&command("started", "u", process));
+    }
+    talk.hears(&command("completed", "u", "1"));
+    talk.hears(&command("started", "of another turn", "3"));
+    talk.requests(r#"{"subtype":"interrupt"}"#);
+    assert_eq!(
+        talk.ends("interrupted"),
+        "{\"method\":\"thread/backgroundTerminals/terminate\",\"id\":\"agentglot-4\",\"params\":{\"threadId\":\"t\",\"processId\":\"2\"}}\n"
+    );
+    talk.hears(r#"{"id":"agentglot-4","error":{"code":-32600,"message":"not served"}}"#);
+    assert_eq!((talk.over.as_deref(), talk.client.waits()), (None, None));
+    let mut goes_on = Talk::running();
+    goes_on.hears(&command("started", "u", "1"));
+    assert_eq!(goes_on.ends("completed"), "");
+}
+
 #[test]
 fn changes_are_told_with_the_next_turn_and_once() {
     let mut talk = Talk::running();
