@@ -22,9 +22,7 @@ mod turn;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Format, Layout, Tools, Want};
-use crate::event::{
-    Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolProgress, ToolResult,
-};
+use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
@@ -390,16 +388,6 @@ impl Assembler {
         if told && down.out.len() == before {
             // What its line has given is of lines before it.
             down.out.left_out("no place in the target");
-        }
-    }
-
-    /// Whether it tells of a call that was given up with its turn.
-    fn is_of_given_up(&self, kind: &Kind<'_>) -> bool {
-        match kind {
-            Kind::ToolResult(ToolResult { call, .. }) | Kind::ToolProgress(ToolProgress { call, .. }) => {
-                !self.want.as_is && self.calls.was_given_up(*call)
-            }
-            _ => false,
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Assembler, Desk, Down, Duties};
 use crate::codec::{Encode, Tools};
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
-    ToolResult,
+    ToolProgress, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::reshaped::Made;
@@ -322,6 +322,16 @@ impl Assembler {
             };
             thread.settle(origin, &mut desk);
             thread.end_round(origin, &mut desk);
+        }
+    }
+
+    /// Whether it tells of a call that was given up with its turn.
+    pub(super) fn is_of_given_up(&self, kind: &Kind<'_>) -> bool {
+        match kind {
+            Kind::ToolResult(ToolResult { call, .. }) | Kind::ToolProgress(ToolProgress { call, .. }) => {
+                !self.want.as_is && self.calls.was_given_up(*call)
+            }
+            _ => false,
         }
     }
 
