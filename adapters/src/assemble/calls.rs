@@ -56,7 +56,10 @@ struct Stored {
 #[derive(Debug)]
 pub(super) enum Long {
     /// A part of a line that is kept whole.
-    Part { line: Rc<Vec<u8>>, part: Range<usize> },
+    Part {
+        line: Rc<Vec<u8>>,
+        part: Range<usize>,
+    },
     Copy(Box<str>),
 }
 
@@ -299,7 +302,9 @@ impl Calls {
         let mut long = std::mem::take(&mut before.long);
         for at in before.unresolved() {
             let place = self.fresh(before.id(at));
-            let Stored { name, input, kind, sound, .. } = before.all[at];
+            let Stored {
+                name, input, kind, sound, ..
+            } = before.all[at];
             let begin = before.all[at].begin + before.all[at].id as usize;
             self.text.push_str(&before.text[begin..before.all[at].end()]);
             self.all[place] = Stored {

@@ -391,23 +391,6 @@ impl Assembler {
         }
     }
 
-    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
-    fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
-        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
-        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
-    }
-
-    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
-    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
-        if !self.want.asks || !self.tokens_behind {
-            return false;
-        }
-        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
-        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
-        let (thread, desk) = self.at(None, down);
-        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
-    }
-
     /// Whether it matters later which calls were made, and with what.
     const fn remembers_calls(&self) -> bool {
         !self.want.as_is || self.duties.repair || self.duties.live

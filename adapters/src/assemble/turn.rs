@@ -325,6 +325,23 @@ impl Assembler {
         }
     }
 
+    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
+    pub(super) fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
+        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
+    }
+
+    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
+    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        if !self.want.asks || !self.tokens_behind {
+            return false;
+        }
+        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
+        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
+        let (thread, desk) = self.at(None, down);
+        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
+    }
+
     /// Whether it tells of a call that was given up with its turn.
     pub(super) fn is_of_given_up(&self, kind: &Kind<'_>) -> bool {
         match kind {
