@@ -22,9 +22,7 @@ mod turn;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Format, Layout, Tools, Want};
-use crate::event::{
-    Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolProgress, ToolResult,
-};
+use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
@@ -391,33 +389,6 @@ impl Assembler {
             // What its line has given is of lines before it.
             down.out.left_out("no place in the target");
         }
-    }
-
-    /// Whether it tells of a call that was given up with its turn.
-    fn is_of_given_up(&self, kind: &Kind<'_>) -> bool {
-        match kind {
-            Kind::ToolResult(ToolResult { call, .. }) | Kind::ToolProgress(ToolProgress { call, .. }) => {
-                !self.want.as_is && self.calls.was_given_up(*call)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
-    fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
-        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
-        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
-    }
-
-    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
-    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
-        if !self.want.asks || !self.tokens_behind {
-            return false;
-        }
-        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
-        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
-        let (thread, desk) = self.at(None, down);
-        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
     }
 
     /// Whether it matters later which calls were made, and with what.

@@ -4,7 +4,7 @@ use super::{Assembler, Desk, Down, Duties};
 use crate::codec::{Encode, Tools};
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
-    ToolResult,
+    ToolProgress, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::reshaped::Made;
@@ -322,6 +322,33 @@ impl Assembler {
             };
             thread.settle(origin, &mut desk);
             thread.end_round(origin, &mut desk);
+        }
+    }
+
+    /// Whether the results that are held have to stand before what is asked or answered: it is written, and does not wait with them.
+    pub(super) fn ends_round(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        let is_question = matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_));
+        (self.want.asks || !is_question) && !self.waits_with_results(event, down)
+    }
+
+    /// Whether it waits with the results of the round until its tokens are known: a question whether a call may run, and how that goes on.
+    fn waits_with_results(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) -> bool {
+        if !self.want.asks || !self.tokens_behind {
+            return false;
+        }
+        let asks = matches!(event.kind, Kind::Request(request) if request.permission.is_some()) && event.origin.parent.is_none();
+        let goes_on = matches!(event.kind, Kind::ToolProgress(_) | Kind::Withdraw(_));
+        let (thread, desk) = self.at(None, down);
+        (asks || goes_on && thread.results.waits()) && thread.holds_results(&desk)
+    }
+
+    /// Whether it tells of a call that was given up with its turn.
+    pub(super) fn is_of_given_up(&self, kind: &Kind<'_>) -> bool {
+        match kind {
+            Kind::ToolResult(ToolResult { call, .. }) | Kind::ToolProgress(ToolProgress { call, .. }) => {
+                !self.want.as_is && self.calls.was_given_up(*call)
+            }
+            _ => false,
         }
     }
 
