@@ -70,6 +70,10 @@ type Place = NonZero<u32>;
 const NEAR: usize = 6;
 /// How many places are kept for their memory when a turn is over, and of how many calls it is known that they were given up.
 const SPARE: usize = 64;
+/// So many bytes of texts that nobody needs are little.
+const UNUSED: usize = 1 << 12;
+/// How many calls of turns that are over wait for their results: those before them get none any more.
+const OUTLIVING: usize = 256;
 
 impl Calls {
     /// Remembers a call; returns its place. A call that is said again is an update, but for one that has its result: behind that comes
@@ -110,6 +114,7 @@ impl Calls {
         stored.resolved = false;
         stored.kind = call.kind;
         stored.sound = call.input.is_checked();
+        self.tidy();
         at
     }
 
@@ -161,13 +166,17 @@ impl Calls {
             None => self.call(at, id, cx.arena.alloc_str(self.input(at)), cx),
         };
         self.unused += std::mem::take(&mut self.all[at].input) as usize;
-        if self.unused > KEEP && self.unused > self.text.len() / 2 {
-            self.compact();
-        }
+        self.tidy();
         Some(call)
     }
 
-    /// Gives back what nobody needs of the texts.
+    /// Gives back what nobody needs of the texts, if it is much.
+    fn tidy(&mut self) {
+        if self.unused > UNUSED && self.unused > self.text.len() / 2 {
+            self.compact();
+        }
+    }
+
     #[cold]
     fn compact(&mut self) {
         let mut text = String::with_capacity(self.text.len() - self.unused);
@@ -296,11 +305,12 @@ impl Calls {
         self.given_up.iter().any(|given_up| alike(given_up, id.as_escaped()))
     }
 
-    /// Forgets the calls that have their results.
+    /// Forgets the calls that have their results, and all but the last of the others.
     pub(super) fn keep_unresolved(&mut self) {
         let mut before = std::mem::take(self);
         let mut long = std::mem::take(&mut before.long);
-        for at in before.unresolved() {
+        let outlived = before.unresolved().count().saturating_sub(OUTLIVING);
+        for at in before.unresolved().skip(outlived) {
             let place = self.fresh(before.id(at));
             let Stored {
                 name, input, kind, sound, ..

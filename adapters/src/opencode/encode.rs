@@ -105,7 +105,7 @@ impl Encode for Encoder {
     }
 
     fn asks_rounds(&self) -> bool {
-        true
+        self.takes_usage()
     }
 
     fn takes_usage(&self) -> bool {

@@ -232,7 +232,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "claude",
             "calls",
-            23.0,
+            10.0,
             said(&many(&|n| {
                 format!(r#"{{"type":"tool_use","id":"c{n}","name":"Bash","input":{{"command":"true"}}}}"#)
             })),
@@ -266,7 +266,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "qwen",
             "calls",
-            23.0,
+            17.0,
             chat(&format!(
                 r#""content":null,"tool_calls":[{}]"#,
                 many(&|n| format!(r#"{{"id":"c{n}","type":"function","function":{{"name":"run_shell_command","arguments":"{{}}"}}}}"#))

@@ -63,6 +63,15 @@ fn said(thread: &Thread, by_round: bool) -> Vec<String> {
     said
 }
 
+/// The same of what is kept of a stream. Where no round of that says its tokens, those of the turn are kept with the last one.
+fn said_of(stream: &Thread, kept: &Thread, by_round: bool) -> Vec<String> {
+    let mut kept = kept.clone();
+    if stream.rounds.iter().all(|round| round.usage.is_none()) {
+        kept.rounds.iter_mut().for_each(|round| round.usage = None);
+    }
+    said(&kept, by_round)
+}
+
 fn prompts(turn: &Turn) -> usize {
     let by_user = |source: PromptSource| matches!(source, PromptSource::Host | PromptSource::Echo);
     turn.thread.prompts.iter().filter(|prompt| by_user(prompt.source)).count()
@@ -125,13 +134,18 @@ fn a_stream_that_is_kept_says_the_same() {
         let (there, back) = (read(&stream.bytes, stream.format), read(&written, kept.format));
         assert_eq!(there.len(), back.len(), "{}", stream.name);
         for (there, back) in there.iter().zip(&back) {
-            assert_eq!(said(&there.thread, ids), said(&back.thread, ids), "{}", stream.name);
+            assert_eq!(said(&there.thread, ids), said_of(&there.thread, &back.thread, ids), "{}", stream.name);
             assert_eq!(prompts(back), 1, "{}", stream.name);
         }
         let again = convert(&Options::new(kept.format, stream.format), &written).out;
         let again = read(&again, stream.format);
         for (there, again) in there.iter().zip(&again) {
-            assert_eq!(said(&there.thread, ids), said(&again.thread, ids), "{}: back again", stream.name);
+            assert_eq!(
+                said(&there.thread, ids),
+                said_of(&there.thread, &again.thread, ids),
+                "{}: back again",
+                stream.name
+            );
         }
     }
 }
