@@ -142,7 +142,7 @@ impl Trace {
             findings.retain(|finding| !finding.pointer.is_empty());
         }
         if self.told_of_parts.get() > FEW {
-            findings = of_each_kind(findings);
+            findings = of_each_kind(findings.into_iter().map(|finding| (0, finding)));
         }
         self.told_of_parts.set(self.told_of_parts.get() + findings.len());
         findings

@@ -92,13 +92,39 @@ enum Tells {
     Nothing,
 }
 
-/// A finding of an earlier line: the line, where in it, what became of that, and why.
-pub(super) type Late = (u64, Box<str>, Fate, Cow<'static, str>);
+/// A finding of an earlier line.
+#[derive(Debug)]
+pub(super) struct Late {
+    pub(super) line: u64,
+    pointer: Box<str>,
+    fate: Fate,
+    note: Cow<'static, str>,
+    /// Of how many other parts of the line it holds.
+    others: u64,
+}
 
-/// A finding of its own.
-pub(super) fn finding((line, pointer, fate, note): Late) -> (u64, Finding) {
-    let (pointer, note) = (pointer.into(), note.into_owned());
-    (line, Finding { fate, pointer, note })
+impl Late {
+    pub(super) fn new(line: u64, pointer: impl Into<Box<str>>, fate: Fate, note: impl Into<Cow<'static, str>>) -> Self {
+        let (pointer, note) = (pointer.into(), note.into());
+        Self {
+            line,
+            pointer,
+            fate,
+            note,
+            others: 0,
+        }
+    }
+
+    /// A finding of its own.
+    pub(super) fn finding(self) -> (u64, Finding) {
+        let note = and_others(&self.note, self.others);
+        (self.line, Finding::new(self.fate, &self.pointer, &note))
+    }
+
+    /// Of how many others it holds, and the finding without them.
+    pub(super) fn counted(self) -> (u64, Finding) {
+        (self.others, Finding::new(self.fate, &self.pointer, &self.note))
+    }
 }
 
 impl Before {
@@ -111,13 +137,13 @@ impl Before {
             Tells::Line(_) => return self.gone_over(),
             Tells::Nothing => return None,
         };
-        Some((self.line, pointer, fate, note.into()))
+        Some(Late::new(self.line, pointer, fate, note))
     }
 
     /// The same where it has.
     fn gone_over(self) -> Option<Late> {
         match self.tells {
-            Tells::Line(merged) => Some((self.line, Box::default(), Fate::Merged, merged.into())),
+            Tells::Line(merged) => Some(Late::new(self.line, "", Fate::Merged, merged)),
             Tells::Part(_) | Tells::Name(_) | Tells::Nothing => None,
         }
     }
@@ -329,7 +355,7 @@ impl Trace {
         lost.retain_mut(|(number, note)| match before.get(number) {
             Some(Before { line, tells }) => {
                 if let Tells::Part(pointer) = tells {
-                    late.push((*line, pointer.clone(), Fate::Dropped, std::mem::take(note).into()));
+                    late.push(Late::new(*line, pointer.clone(), Fate::Dropped, std::mem::take(note)));
                 }
                 false
             }
@@ -337,18 +363,15 @@ impl Trace {
         });
         told.retain(|(number, fate, note)| match before.remove(number) {
             Some(part) => {
-                let note = match more.remove(number) {
-                    Some(others) => and_others(note, others).into(),
-                    None => Cow::from(*note),
-                };
-                late.extend(part.told(*fate, note));
+                let others = more.remove(number).unwrap_or(0);
+                late.extend(part.told(*fate, *note).map(|late| Late { others, ..late }));
                 false
             }
             None => true,
         });
-        late.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        late.sort_by(|a, b| (a.line, &a.pointer).cmp(&(b.line, &b.pointer)));
         // Where a part stands is known to several that hold it.
-        late.dedup_by(|b, a| (a.0, &a.1, a.2) == (b.0, &b.1, b.2));
+        late.dedup_by(|b, a| (a.line, &a.pointer, a.fate) == (b.line, &b.pointer, b.fate));
         of_lines(late)
     }
 
@@ -357,8 +380,8 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         let mut given = Given::default();
         for part in kept.0.drain(..).filter_map(|number| held.before.remove(&number)) {
-            given.stays.extend(part.clone().gone_over().map(finding));
-            given.lost.extend(part.told(Fate::Dropped, note.to_owned()).map(finding));
+            given.stays.extend(part.clone().gone_over().map(Late::finding));
+            given.lost.extend(part.told(Fate::Dropped, note.to_owned()).map(Late::finding));
         }
         given
     }
@@ -366,7 +389,7 @@ impl Trace {
     /// The session is over: nobody holds anything of the lines before this one. Returns what there is still to say about them.
     pub(crate) fn end_held(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
-        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).map(finding).collect();
+        let mut late: Vec<_> = held.before.drain().filter_map(|(_, part)| part.gone_over()).map(Late::finding).collect();
         held.others.clear();
         held.more.clear();
         late.sort_by_key(|(line, _)| *line);

@@ -1,4 +1,4 @@
-use super::held::{Late, finding};
+use super::held::Late;
 use crate::event::Finding;
 
 /// What there is to tell of one line: the first things one by one, of those behind them one of each kind and how many there are. So the
@@ -62,16 +62,16 @@ impl<T> Many<T> {
     }
 }
 
-/// One finding of each kind, and how many others it stands for.
-pub(super) fn of_each_kind(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+/// Of findings, each of which stands for some others, one of each kind, and how many others that stands for.
+pub(super) fn of_each_kind(findings: impl IntoIterator<Item = (u64, Finding)>) -> Vec<Finding> {
     let mut kinds: Vec<(Finding, u64)> = Vec::new();
-    for finding in findings {
+    for (more, finding) in findings {
         match kinds
             .iter_mut()
             .find(|(kind, _)| kind.fate == finding.fate && alike(&kind.note, &finding.note))
         {
-            Some((_, others)) => *others += 1,
-            None => kinds.push((finding, 0)),
+            Some((_, others)) => *others += 1 + more,
+            None => kinds.push((finding, more)),
         }
     }
     let told = |(kind, others): (Finding, u64)| Finding::new(kind.fate, &kind.pointer, &and_others(&kind.note, others));
@@ -82,14 +82,11 @@ pub(super) fn of_each_kind(findings: impl IntoIterator<Item = Finding>) -> Vec<F
 pub(super) fn of_lines(late: Vec<Late>) -> Vec<(u64, Finding)> {
     let mut told = Vec::with_capacity(late.len().min(FEW));
     let mut late = late.into_iter().peekable();
-    while let Some(&(line, ..)) = late.peek() {
-        let mut of_line = std::iter::from_fn(|| late.next_if(|next| next.0 == line)).map(finding);
-        told.extend(of_line.by_ref().take(FEW));
-        told.extend(
-            of_each_kind(of_line.map(|(_, finding)| finding))
-                .into_iter()
-                .map(|finding| (line, finding)),
-        );
+    while let Some(&Late { line, .. }) = late.peek() {
+        let mut of_line = std::iter::from_fn(|| late.next_if(|next| next.line == line));
+        told.extend(of_line.by_ref().take(FEW).map(Late::finding));
+        let others = of_each_kind(of_line.map(Late::counted));
+        told.extend(others.into_iter().map(|finding| (line, finding)));
     }
     told
 }
@@ -129,7 +126,7 @@ mod tests {
 
     #[test]
     fn of_each_earlier_line_one_of_each_kind_is_told_behind_the_first() {
-        let late = |line: u64, count: usize| (0..count).map(move |n| (line, format!("/{n}").into(), Fate::Dropped, "no place".into()));
+        let late = |line: u64, count: usize| (0..count).map(move |n| Late::new(line, format!("/{n}"), Fate::Dropped, "no place"));
         let told = of_lines(late(3, FEW + 7).chain(late(5, 2)).collect());
         assert_eq!(told.len(), FEW + 1 + 2);
         let note = "no place (and 6 more parts of this line alike)";

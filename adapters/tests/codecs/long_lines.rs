@@ -158,6 +158,22 @@ fn have_a_ledger_that_is_no_longer_than_that_of_other_lines() {
     assert!(entries.iter().any(others), "the others are counted");
 }
 
+/// The target has a place for the last of them at most.
+#[test]
+fn are_counted_in_the_ledger_however_many_wait_for_their_fate() {
+    const BLOCKS: usize = 6_000;
+    let blocks: Vec<String> = (0..BLOCKS).map(text).collect();
+    let options = with_ledger(Options::new(format("claude"), format("tricode")));
+    let entries = convert(options, &(message("assistant", &blocks) + "\n")).entries;
+    let others = |note: &str| -> Option<u64> { note.split_once("(and ")?.1.split_once(" more parts")?.0.parse().ok() };
+    let lost = entries
+        .iter()
+        .filter(|entry| entry.finding.fate == Fate::Dropped && entry.finding.pointer.ends_with("/text"));
+    let all: u64 = lost.map(|entry| entry.count + others(&entry.finding.note).unwrap_or(0)).sum();
+    assert_eq!(all, BLOCKS as u64);
+    assert!(entries.len() < 2000, "{} entries", entries.len());
+}
+
 #[test]
 fn lose_nothing_but_what_is_damaged() {
     let mut blocks: Vec<String> = (0..MANY).map(text).collect();

@@ -220,7 +220,7 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
         (
             "claude",
             "texts",
-            9.0,
+            6.0,
             said(&many(&|n| format!(r#"{{"type":"text","text":"text {n}."}}"#))),
         ),
         (
