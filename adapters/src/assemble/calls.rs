@@ -223,13 +223,8 @@ impl Calls {
 
     /// Whether the same has come of the call before: its line stands twice in the log.
     pub(super) fn is_told_again(&mut self, at: usize, result: &ToolResult<'_>) -> bool {
-        let ends = result.content.texts().map(|text| {
-            let text = text.as_escaped();
-            let last = text.ceil_char_boundary(text.len().saturating_sub(64));
-            let ends = hash(&text[..text.floor_char_boundary(64)]) ^ hash(&text[last..]).rotate_left(1);
-            ends.wrapping_add(text.len() as u64)
-        });
-        let answer = ends.fold(result.status as u64, |all, one| all.rotate_left(7) ^ one);
+        let texts = result.content.texts();
+        let answer = texts.fold(result.status as u64, |all, text| all.rotate_left(7) ^ gist(text.as_escaped()));
         let stored = &mut self.all[at];
         let before = std::mem::replace(&mut stored.answer, answer);
         stored.resolved && before == answer && !result.content.has_other_than_text()
@@ -372,6 +367,20 @@ impl Long {
             Self::Copy(text) => text,
         }
     }
+}
+
+/// How long a text is, and how it begins and ends, in short.
+fn gist(text: &str) -> u64 {
+    const ENDS: usize = 64;
+    let bytes = text.as_bytes();
+    let (first, rest) = bytes.split_at(bytes.len().min(ENDS));
+    let last = &rest[rest.len().saturating_sub(ENDS)..];
+    let words = first.chunks(8).chain(last.chunks(8));
+    words.fold(bytes.len() as u64, |all, word| {
+        let mut eight = [0; 8];
+        eight[..word.len()].copy_from_slice(word);
+        (all.rotate_left(5) ^ u64::from_le_bytes(eight)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
 }
 
 /// An id or a name; no tool has one of four gigabytes.
