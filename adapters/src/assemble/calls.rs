@@ -102,7 +102,6 @@ impl Calls {
         let name = short(call.name.as_escaped());
         match long {
             Some(long) => _ = self.long.insert(at, long),
-            None if self.long.is_empty() => {}
             None => _ = self.long.remove(&at),
         }
         self.begin_text(at);
@@ -160,7 +159,7 @@ impl Calls {
         if std::mem::replace(&mut self.all[at].resolved, true) {
             return None;
         }
-        *part = if self.long.is_empty() { None } else { self.long.remove(&at) };
+        *part = self.long.remove(&at);
         let call = match part {
             Some(part) => self.call(at, id, part.text(), cx),
             None => self.call(at, id, cx.arena.alloc_str(self.input(at)), cx),
@@ -172,13 +171,9 @@ impl Calls {
 
     /// Gives back what nobody needs of the texts, if it is much.
     fn tidy(&mut self) {
-        if self.unused > UNUSED && self.unused > self.text.len() / 2 {
-            self.compact();
+        if self.unused <= UNUSED.max(self.text.len() / 2) {
+            return;
         }
-    }
-
-    #[cold]
-    fn compact(&mut self) {
         let mut text = String::with_capacity(self.text.len() - self.unused);
         for stored in &mut self.all {
             let from = std::mem::replace(&mut stored.begin, text.len());
@@ -216,9 +211,10 @@ impl Calls {
     }
 
     fn input(&self, at: usize) -> &str {
-        let long = if self.long.is_empty() { None } else { self.long.get(&at) };
         let stored = &self.all[at];
-        long.map_or_else(|| &self.text[stored.end() - stored.input as usize..stored.end()], Long::text)
+        self.long
+            .get(&at)
+            .map_or_else(|| &self.text[stored.end() - stored.input as usize..stored.end()], Long::text)
     }
 
     /// Whether the same has come of the call before: its line stands twice in the log.
@@ -369,14 +365,9 @@ impl Long {
     }
 }
 
-/// How long a text is, and how it begins and ends, in short.
+/// A text in short: two texts with the same are the same, as long as nobody works to make others. It is fast, as each result is read.
 fn gist(text: &str) -> u64 {
-    const ENDS: usize = 64;
-    let bytes = text.as_bytes();
-    let (first, rest) = bytes.split_at(bytes.len().min(ENDS));
-    let last = &rest[rest.len().saturating_sub(ENDS)..];
-    let words = first.chunks(8).chain(last.chunks(8));
-    words.fold(bytes.len() as u64, |all, word| {
+    text.as_bytes().chunks(8).fold(text.len() as u64, |all, word| {
         let mut eight = [0; 8];
         eight[..word.len()].copy_from_slice(word);
         (all.rotate_left(5) ^ u64::from_le_bytes(eight)).wrapping_mul(0x9e37_79b9_7f4a_7c15)

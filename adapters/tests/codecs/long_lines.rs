@@ -158,6 +158,30 @@ fn have_a_ledger_that_is_no_longer_than_that_of_other_lines() {
     assert!(entries.iter().any(others), "the others are counted");
 }
 
+/// Of so many not all wait for their results: those that do not are written before them, and once.
+#[test]
+fn have_each_call_once_however_many_wait_for_their_results() {
+    const CALLS: usize = 5_000;
+    let write = |n: usize| {
+        format!(
+            r#"{{"type":"tool_use","id":"call-{n}.","name":"Write","input":{{"file_path":"/w/{n}","content":"{:WORD$}"}}}}"#,
+            ""
+        )
+    };
+    for calls in [(0..CALLS).map(call).collect::<Vec<_>>(), (0..CALLS).map(write).collect()] {
+        let results: Vec<String> = (0..CALLS).map(result).collect();
+        let log = message("assistant", &calls) + "\n" + &message("user", &results) + "\n";
+        for (to, call, result) in [
+            ("tricode", r#""type": "tool_call""#, r#""type": "tool_result""#),
+            ("cursor", r#""subtype":"started""#, r#""subtype":"completed""#),
+        ] {
+            let out = convert(Options::new(format("claude"), format(to)), &log).out;
+            let count = |word: &str| out.matches(word).count();
+            assert_eq!((count(call), count(result)), (CALLS, CALLS), "{to}: {}", &calls[0][..60]);
+        }
+    }
+}
+
 /// The target has a place for the last of them at most.
 #[test]
 fn are_counted_in_the_ledger_however_many_wait_for_their_fate() {
