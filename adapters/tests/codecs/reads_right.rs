@@ -354,7 +354,10 @@ fn a_result_that_stands_twice_is_told_once() {
         let calls = agentglot_adapters::turns(log, format).map_while(Result::ok);
         calls.map(|turn| turn.calls().len()).sum::<usize>()
     };
-    let another = IN_TWO.replace("second", "other");
+    // As long, and different in the middle alone.
+    let around = "x".repeat(200);
+    let long = IN_TWO.replace("second thing", &format!("{around}second thing{around}"));
+    let another = long.replace("second", "others");
     let events = format("agentglot");
     for to in crate::common::all_targets(format("claude")) {
         // Events say what the log says.
@@ -371,9 +374,9 @@ fn a_result_that_stands_twice_is_told_once() {
             twice.text()
         );
         // What is not the same is not lost.
-        let other = convert(&with_ledger(Options::new(format("claude"), to)), answered(&[IN_TWO, &another]).as_bytes());
+        let other = convert(&with_ledger(Options::new(format("claude"), to)), answered(&[&long, &another]).as_bytes());
         assert!(
-            other.text().contains("other thing") || other.ledger.contains("line\":4"),
+            other.text().contains("others thing") || other.ledger.contains("line\":4"),
             "{to}: {}",
             other.text()
         );
