@@ -5,7 +5,7 @@ use bumpalo::Bump;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
-use crate::tools::args::{Args, Change, Read, Shell, Todo};
+use crate::tools::args::{Args, Change, Read, Shell, Todos};
 use crate::tools::json::{members, optional, whole};
 use crate::tools::table::{Tools, names};
 
@@ -63,7 +63,7 @@ fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>>
         ToolKind::Todo => {
             let [todos] = members(input, ["todos"])?;
             Args::Todos {
-                list: Todo::list(todos?, arena)?,
+                list: Todos::read(todos?, arena)?,
                 merge: false,
             }
         }

@@ -6,7 +6,7 @@ use super::tasks::{Task, TaskCall};
 use crate::chat::is_json;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
-use crate::tools::args::Todo;
+use crate::tools::args::Todos;
 use crate::tools::reshaped::Made;
 use crate::tools::{FileChange, ToolOutput, output};
 
@@ -33,8 +33,12 @@ pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, 
     } else if is_task(result, task) {
         write_task(result, result.of, task, out);
         tells_task = true;
-    } else if !write_rich(result, native, out) {
-        out.lit("{\"kind\":\"string\"");
+    } else {
+        out.pin();
+        if !write_rich(result, native, out) {
+            out.lit("{\"kind\":\"string\"");
+        }
+        out.unpin();
     }
     out.lit(",\"text\":\"");
     for text in result.content.as_one() {
@@ -115,7 +119,7 @@ fn write_change<'a>(change: &FileChange<'a>, result: &ToolResult<'_>, arena: &'a
     true
 }
 
-fn write_todos(todos: &[Todo<'_>], result: &ToolResult<'_>, out: &mut Out) -> bool {
+fn write_todos(todos: Todos<'_>, result: &ToolResult<'_>, out: &mut Out) -> bool {
     let begin = out.len();
     out.lit("{\"kind\":\"todo_list\",\"todos\":[");
     for (n, todo) in todos.iter().enumerate() {

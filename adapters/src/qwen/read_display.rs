@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use crate::event::DetailShape;
 use crate::json::Raw;
-use crate::tools::args::Todo;
+use crate::tools::args::Todos;
 use crate::tools::diff::DiffStyle;
 use crate::tools::json::{members, optional};
 use crate::tools::output::{FileChange, Hunks, SubagentRun, ToolOutput};
@@ -31,7 +31,7 @@ fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
         }
         "todo_list" => {
             let [todos] = members(display, ["todos"])?;
-            Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
+            Some(ToolOutput::Todos(Todos::read(todos?, arena)?))
         }
         "plan_summary" => {
             let [message, plan] = members(display, ["message", "plan_markdown"])?;

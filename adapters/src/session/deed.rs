@@ -6,7 +6,7 @@ use super::{Call, Json, ResultStatus, ToolKind};
 use crate::event;
 use crate::events::mirror::Mirror;
 use crate::json::Str;
-use crate::tools::args::{Args, Change, Read, Shell, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Read, Shell, Todo, TodoStatus, Todos};
 use crate::tools::diff::{self, DiffStyle, Patch};
 use crate::tools::output::{FileChange, ToolOutput};
 use crate::tools::{Tools, output};
@@ -120,7 +120,7 @@ impl Deed {
             Args::Todos { list, .. } => {
                 let done = list.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
                 self.object = format!("{done} of {} done", list.len());
-                self.output = todos(list);
+                self.output = todos(*list);
             }
             Args::Subagent(task) => {
                 self.object = plain(task.description.unwrap_or(task.prompt));
@@ -190,7 +190,7 @@ impl Deed {
                     self.output = [plain(run.stdout), plain(run.stderr)].concat();
                 }
             }
-            ToolOutput::Todos(list) => self.output = todos(list),
+            ToolOutput::Todos(list) => self.output = todos(*list),
             ToolOutput::Plan { message, plan } => {
                 let texts = [plan.map(plain).unwrap_or_default(), plain(*message)];
                 self.output = texts.join("\n").trim_matches('\n').to_owned();
@@ -300,8 +300,8 @@ fn manner(shell: &Shell<'_>) -> Vec<String> {
     folder.into_iter().chain(background).collect()
 }
 
-fn todos(list: &[Todo<'_>]) -> String {
-    let line = |todo: &Todo<'_>| {
+fn todos(list: Todos<'_>) -> String {
+    let line = |todo: Todo<'_>| {
         let mark = match todo.status {
             TodoStatus::Pending => "[ ]",
             TodoStatus::InProgress => "[>]",

@@ -5,7 +5,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
-use crate::tools::args::{Args, Change, Grep, NotebookEdit, Question, Read, Shell, Subagent, Todo};
+use crate::tools::args::{Args, Change, Grep, NotebookEdit, Question, Read, Shell, Subagent, Todos};
 use crate::tools::json::{Json, array, members, number, optional, whole};
 
 /// Arguments in the shape that several agents give them.
@@ -81,7 +81,7 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
         ToolKind::Todo => {
             let [todos, merge] = members(input, ["todos", "merge"])?;
             Args::Todos {
-                list: Todo::list(todos?, arena)?,
+                list: Todos::read(todos?, arena)?,
                 merge: optional(merge, Raw::bool)? == Some(true),
             }
         }
@@ -308,7 +308,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
         }
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for (index, todo) in Todo::going_on(list).enumerate() {
+            for (index, todo) in list.going_on().enumerate() {
                 json.item().mark('{');
                 todo.write_id(&mut json, index);
                 json.key("content").str(todo.content).key("status").plain(todo.status.word()).mark('}');

@@ -65,7 +65,7 @@ pub enum Args<'a> {
     /// Write the list of things to do.
     Todos {
         /// The list.
-        list: &'a [Todo<'a>],
+        list: Todos<'a>,
         /// Whether it only adds to the list before and changes it.
         merge: bool,
     },
@@ -208,6 +208,18 @@ pub struct Subagent<'a> {
     pub model: Option<Str<'a>>,
 }
 
+/// A list of so many bytes is read once more each time it is looked at.
+const LONG: usize = 1 << 16;
+
+/// Things to do, as they are or, of very many, read one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Todos<'a> {
+    made: &'a [Todo<'a>],
+    /// An array of which each element can be read.
+    read: Raw<'a>,
+    len: usize,
+}
+
 /// One thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Todo<'a> {
@@ -316,13 +328,59 @@ impl<'a> Todo<'a> {
         })
     }
 
-    /// The items of a list `todos`.
-    pub(crate) fn list(todos: Raw<'a>, arena: &'a Bump) -> Option<&'a [Self]> {
-        let mut list = BumpVec::with_capacity_in(Cursor::new(todos.as_str()).elements_ahead(), arena);
-        for todo in array(todos)?.elements() {
-            list.push(Self::read(todo)?);
+    /// Ids count from 1 where the source has none.
+    pub(crate) fn write_id(&self, json: &mut Json<'_>, index: usize) {
+        match self.id {
+            Some(id) => json.key("id").str(id),
+            None => json.key("id").plain(&(index + 1).to_string()),
+        };
+    }
+}
+
+impl<'a> Todos<'a> {
+    const NONE: Raw<'static> = Raw::trusted("[]");
+
+    /// A list that was made.
+    pub const fn made(made: &'a [Todo<'a>]) -> Self {
+        Self {
+            made,
+            read: Self::NONE,
+            len: made.len(),
         }
-        Some(list.into_bump_slice())
+    }
+
+    /// The items of a list `todos`.
+    pub(crate) fn read(todos: Raw<'a>, arena: &'a Bump) -> Option<Self> {
+        let read = array(todos)?;
+        if todos.as_str().len() > LONG {
+            let len = read.elements().try_fold(0, |len, todo| Todo::read(todo).map(|_| len + 1))?;
+            return Some(Self { made: &[], read, len });
+        }
+        let mut list = BumpVec::with_capacity_in(Cursor::new(todos.as_str()).elements_ahead(), arena);
+        for todo in read.elements() {
+            list.push(Todo::read(todo)?);
+        }
+        Some(Self::made(list.into_bump_slice()))
+    }
+
+    /// How many things there are.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing to do.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = Todo<'a>> {
+        self.made.iter().copied().chain(self.read.elements().filter_map(Todo::read))
+    }
+
+    /// The same for an agent that does not know what was called off: what is not to be done is not in its list.
+    pub(crate) fn going_on(self) -> impl Iterator<Item = Todo<'a>> {
+        self.iter().filter(|todo| todo.status != TodoStatus::Cancelled)
     }
 }
 
@@ -343,21 +401,6 @@ impl<'a> Shell<'a> {
     /// The time limit, for an agent that knows none above `most` milliseconds and none of 0.
     pub(crate) fn limit(&self, most: u64) -> Option<u64> {
         self.timeout.filter(|timeout| *timeout > 0).map(|timeout| timeout.min(most))
-    }
-}
-
-impl<'a> Todo<'a> {
-    /// The items of a list for an agent that does not know what was called off: what is not to be done is not in its list.
-    pub(crate) fn going_on(list: &[Self]) -> impl Iterator<Item = &Self> {
-        list.iter().filter(|todo| todo.status != TodoStatus::Cancelled)
-    }
-
-    /// Ids count from 1 where the source has none.
-    pub(crate) fn write_id(&self, json: &mut Json<'_>, index: usize) {
-        match self.id {
-            Some(id) => json.key("id").str(id),
-            None => json.key("id").plain(&(index + 1).to_string()),
-        };
     }
 }
 

@@ -141,7 +141,9 @@ impl<'a> Json<'a> {
     /// It is another value.
     fn differ(&mut self) {
         if let Some((like, at)) = self.like.take() {
-            self.text.reserve(room(at));
+            // Of a long value it is as a rule the names that differ, or what stands around each of its elements.
+            let len = like.as_str().len();
+            self.text.reserve(room(if len > MANY { len + len / 8 } else { at }));
             self.text.push_str(&like.as_str()[..at]);
         }
     }

@@ -29,7 +29,7 @@ pub use bumpalo::Bump as Arena;
 use crate::codec::{Dialect, Format, Layout};
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
-use args::{Args, NotebookEdit, Read, Todo, TodoStatus};
+use args::{Args, NotebookEdit, Read, Todo, TodoStatus, Todos};
 use json::Json;
 
 pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
@@ -124,7 +124,7 @@ impl Translate {
             Some(Args::Todos { list, .. }) if list.len() == shown.len() => list,
             _ => shown,
         };
-        let todos = asked.iter().zip(shown);
+        let todos = asked.iter().zip(shown.iter());
         self.list = todos
             .map(|(asked, shown)| (asked.content.as_escaped().to_owned(), shown.status))
             .collect();
@@ -187,7 +187,7 @@ impl Translate {
                 active: None,
             };
             Some(Args::Todos {
-                list: arena.alloc_slice_fill_iter(self.list.iter().enumerate().map(todo)),
+                list: Todos::made(arena.alloc_slice_fill_iter(self.list.iter().enumerate().map(todo))),
                 merge: false,
             })
         })

@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use super::args::{Args, Read, Todo};
+use super::args::{Args, Read, Todos};
 use super::diff::{self, DiffStyle, Patch};
 use super::json::{escaped, plain as plain_text};
 use super::lines;
@@ -23,7 +23,7 @@ pub enum ToolOutput<'a> {
     /// A command ran.
     Shell(ShellRun<'a>),
     /// The list of things to do, as it is now.
-    Todos(&'a [Todo<'a>]),
+    Todos(Todos<'a>),
     /// A plan was shown to the user.
     Plan {
         /// What came of it.

@@ -67,7 +67,7 @@ pub(super) fn read<'a>(
             ToolOutput::Edited(change)
         }
         Args::MultiEdit { path, .. } => ToolOutput::Edited(said().unwrap_or(FileChange::of(*path))),
-        Args::Todos { list, merge: false } => ToolOutput::Todos(list),
+        Args::Todos { list, merge: false } => ToolOutput::Todos(*list),
         Args::Plan { plan } => ToolOutput::Plan { message: text, plan: *plan },
         _ => return None,
     })

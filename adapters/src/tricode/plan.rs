@@ -50,8 +50,8 @@ enum Step {
 
 const NOTE: &str = "a list of things to do becomes calls of plan";
 const NAME: Str<'static> = Str::trusted("plan");
-/// Of longer lists no one waits to hear what becomes of each status.
-const MOST_HELD: usize = 512;
+/// A plan has no more tasks than this.
+const MOST: usize = 512;
 const PENDING: &str = "pending";
 const CANCELLED: &str = "cancelled";
 
@@ -62,6 +62,10 @@ impl List {
             return None;
         }
         let todos = call.input.get("todos").filter(|todos| todos.shape() == Some(Shape::Array))?;
+        // A plan shows all of itself with each change: a list that is too long for that is told as a call of its own.
+        if todos.elements().nth(MOST).is_some() {
+            return None;
+        }
         let tasks = todos.elements().map(Task::read).collect::<Option<_>>()?;
         let merge = call.input.get("merge").and_then(Raw::bool).unwrap_or(false);
         Some(Self { tasks, merge })
@@ -78,12 +82,11 @@ impl List {
         if todos.elements().next().is_none() {
             out.renamed(todos.as_str(), NOTE);
         }
-        let few = self.tasks.len() <= MOST_HELD;
         for (todo, task) in todos.elements().zip(&mut self.tasks).filter(|(_, task)| task.status != CANCELLED) {
             for (key, value) in todo.members() {
                 match () {
-                    () if key.is("status") && few => out.hold(&mut task.kept, value.as_str()),
-                    () if key.is("content") || key.is("status") => out.renamed(value.as_str(), NOTE),
+                    () if key.is("status") => out.hold(&mut task.kept, value.as_str()),
+                    () if key.is("content") => out.renamed(value.as_str(), NOTE),
                     () => {}
                 }
             }

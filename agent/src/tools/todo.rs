@@ -1,6 +1,7 @@
 //! The list of things to do.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use agentglot_adapters::raw::json::Str;
 use agentglot_adapters::raw::tools::args::{self, TodoStatus};
@@ -51,8 +52,9 @@ impl Todos {
 ///
 /// # Errors
 /// What is wrong with it, for the model.
-pub fn read(list: &[args::Todo<'_>]) -> Result<Vec<Todo>, String> {
+pub fn read(list: args::Todos<'_>) -> Result<Vec<Todo>, String> {
     let mut all: Vec<Todo> = Vec::with_capacity(list.len());
+    let mut ids = HashSet::new();
     for (n, todo) in list.iter().enumerate() {
         let wrong = |what: &str| Err(format!("Item {} of `todos`: {what}", n + 1));
         let plain = |text: Str<'_>| text.unescape().into_owned();
@@ -61,7 +63,7 @@ pub fn read(list: &[args::Todo<'_>]) -> Result<Vec<Todo>, String> {
             return wrong("`content` must be a text that is not empty.");
         }
         let id = todo.id.map(plain);
-        if id.is_some() && all.iter().any(|known| known.id == id) {
+        if id.as_ref().is_some_and(|id| !ids.insert(id.clone())) {
             return wrong("the `id` stands twice in the list.");
         }
         all.push(Todo {

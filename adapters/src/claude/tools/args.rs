@@ -97,9 +97,9 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
         }
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for todo in Todo::going_on(list) {
+            for todo in list.going_on() {
                 json.item();
-                write_todo(&mut json, todo);
+                write_todo(&mut json, &todo);
             }
             json.mark(']');
         }

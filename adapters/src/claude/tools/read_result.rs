@@ -6,7 +6,7 @@ use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 use super::SILENCE;
 use crate::event::{ResultStatus, ToolKind};
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, Todo};
+use crate::tools::args::{Args, Todos};
 use crate::tools::json::{array, escaped, members, optional, plain, whole};
 use crate::tools::lines;
 use crate::tools::output::{FileChange, FileRead, Hunks, ShellRun, SubagentRun, ToolOutput};
@@ -154,7 +154,7 @@ fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: Re
 
 fn todos<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [todos] = members(detail, ["newTodos"])?;
-    Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
+    Some(ToolOutput::Todos(Todos::read(todos?, arena)?))
 }
 
 fn task<'a>(detail: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {

@@ -3,7 +3,7 @@
 use super::args::write_todo;
 use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::Raw;
-use crate::tools::args::{Args, Change, Todo};
+use crate::tools::args::{Args, Change};
 use crate::tools::diff::Patch;
 use crate::tools::json::Json;
 use crate::tools::lines::{Numbering, number};
@@ -85,9 +85,9 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
         // Only of a source that says more about it than what it was called with.
         ToolOutput::Todos(list) if answer.result.detail.is_some() => {
             json.mark('{').key("newTodos").mark('[');
-            for todo in Todo::going_on(list) {
+            for todo in list.going_on() {
                 json.item();
-                write_todo(&mut json, todo);
+                write_todo(&mut json, &todo);
             }
             json.mark(']').mark('}');
         }

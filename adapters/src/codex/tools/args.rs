@@ -6,7 +6,7 @@ use bumpalo::collections::Vec as BumpVec;
 use super::{command, model};
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, Change, Subagent, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Subagent, Todo, TodoStatus, Todos};
 use crate::tools::json::{Json, array, escaped, members, object, optional, plain};
 
 pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
@@ -28,7 +28,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
             let [plan, explanation] = members(input, ["plan", "explanation"])?;
             optional(explanation, Raw::string)?;
             return Some(Args::Todos {
-                list: steps(array(plan?)?, arena)?,
+                list: Todos::made(steps(array(plan?)?, arena)?),
                 merge: false,
             });
         }
@@ -46,7 +46,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 });
             }
             Args::Todos {
-                list: list.into_bump_slice(),
+                list: Todos::made(list.into_bump_slice()),
                 merge: false,
             }
         }
@@ -176,7 +176,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
         Args::Delete { path } => return Some(change(path, "delete", arena)),
         Args::Todos { list, merge: false } => {
             json.key("items").mark('[');
-            for todo in Todo::going_on(list) {
+            for todo in list.going_on() {
                 json.item().mark('{').key("text").str(todo.content);
                 json.key("completed").bool(todo.status == TodoStatus::Completed).mark('}');
             }
@@ -207,7 +207,7 @@ pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, mut json: Json<'a>
         // A plan says what is being done.
         Args::Todos { list, merge: false } => {
             json.mark('{').key("plan").mark('[');
-            for todo in Todo::going_on(list) {
+            for todo in list.going_on() {
                 json.item().mark('{').key("step").str(todo.content).key("status");
                 json.plain(match todo.status {
                     TodoStatus::Completed => "completed",

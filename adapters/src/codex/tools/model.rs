@@ -61,7 +61,7 @@ pub(in crate::codex) fn asked<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Optio
         }
         Some(Args::Todos { list, .. }) => {
             json.mark('{').key("plan").mark('[');
-            for todo in list {
+            for todo in list.iter() {
                 json.item().mark('{').key("step").str(todo.content).key("status");
                 json.plain(match todo.status {
                     TodoStatus::Completed => "completed",

@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
 use crate::snake_tools::{change, changes, common, grep, replacement};
-use crate::tools::args::{Args, Change, Grep, Question, Read, Shell, Subagent, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Grep, Question, Read, Shell, Subagent, TodoStatus, Todos};
 use crate::tools::json::{Json, array, members, number, object, optional, whole};
 
 const CHANGE: [&str; 3] = ["oldText", "newText", "replaceAll"];
@@ -243,7 +243,7 @@ pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, mut json: Json<'a>) -> Opt
     Some((Str::trusted(name), json.done()))
 }
 
-pub(super) fn write_todos(json: &mut Json<'_>, list: &[Todo<'_>]) {
+pub(super) fn write_todos(json: &mut Json<'_>, list: Todos<'_>) {
     json.mark('[');
     for (index, todo) in list.iter().enumerate() {
         json.item().mark('{');

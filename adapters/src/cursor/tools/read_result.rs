@@ -5,7 +5,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
-use crate::tools::args::{Args, Todo};
+use crate::tools::args::{Args, Todos};
 use crate::tools::diff::DiffStyle;
 use crate::tools::json::{array, escaped, members, optional, plain, whole};
 use crate::tools::lines;
@@ -128,7 +128,7 @@ fn gone<'a>(before: Str<'a>, after: Str<'a>, new: Str<'a>, arena: &'a Bump) -> O
 
 fn todos<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [todos] = members(inner, ["todos"])?;
-    Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
+    Some(ToolOutput::Todos(Todos::read(todos?, arena)?))
 }
 
 fn task<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {

@@ -104,7 +104,7 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             ran(json, answer, shell, &run, None);
             json.key("isBackground").bool(shell.background == Some(true));
         }
-        (shown, Some(Args::Todos { list, merge })) => {
+        (shown, Some(&Args::Todos { list, merge })) => {
             let list = match shown {
                 // Tricode shows a step that is an object the way Python prints it.
                 ToolOutput::Todos(list) if !list.iter().any(|todo| todo.content.as_escaped().starts_with("{'")) => list,
@@ -112,7 +112,7 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             };
             json.mark('{').key("todos");
             write_todos(json, list);
-            json.key("totalCount").number(list.len() as u64).key("wasMerge").bool(*merge).mark('}');
+            json.key("totalCount").number(list.len() as u64).key("wasMerge").bool(merge).mark('}');
         }
         (ToolOutput::Files(files), Some(Args::Glob { path, .. })) => found(json, *path, files.iter().copied()),
         (_, Some(Args::Glob { path, .. })) if is_list(answer.text) => found(json, *path, names(answer.text)),

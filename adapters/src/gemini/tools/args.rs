@@ -6,7 +6,7 @@ use bumpalo::collections::Vec as BumpVec;
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
 use crate::snake_tools::{change, common, mcp_name, write_common};
-use crate::tools::args::{Args, Change, Grep, Question, Read, Shell, Subagent, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Grep, Question, Read, Shell, Subagent, Todo, TodoStatus, Todos};
 use crate::tools::json::{Json, array, members, number, optional, whole};
 
 /// The arguments of a call. Names that older versions had are read too (`absolute_path`, `path`, `directory`, `include` …).
@@ -43,7 +43,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         ToolKind::Todo => {
             let [todos] = members(input, ["todos"])?;
             Some(Args::Todos {
-                list: todo_list(todos?, arena)?,
+                list: Todos::made(todo_list(todos?, arena)?),
                 merge: false,
             })
         }
@@ -212,7 +212,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
         }
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for todo in list {
+            for todo in list.iter() {
                 json.item().mark('{').key("description").str(todo.content);
                 json.key("status").plain(todo.status.word()).mark('}');
             }

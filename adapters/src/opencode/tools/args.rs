@@ -115,7 +115,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, mut json: Json<'a>) -> Opti
         // Each has to say how much it matters.
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for todo in list {
+            for todo in list.iter() {
                 json.item().mark('{').key("content").str(todo.content);
                 json.key("status").plain(todo.status.word()).key("priority").lit("\"medium\"").mark('}');
             }

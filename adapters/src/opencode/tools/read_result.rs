@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use crate::event::{ResultStatus, ToolKind};
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, Todo};
+use crate::tools::args::{Args, Todos};
 use crate::tools::diff::DiffStyle;
 use crate::tools::json::{escaped, members, optional, plain, whole};
 use crate::tools::lines;
@@ -37,7 +37,7 @@ pub(super) fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOut
         (ToolKind::Edit | ToolKind::MultiEdit, Some(args)) if typed.status == ResultStatus::Success => edit(typed.detail, args, arena),
         (ToolKind::Todo, _) => {
             let [todos] = members(typed.detail, ["todos"])?;
-            Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
+            Some(ToolOutput::Todos(Todos::read(todos?, arena)?))
         }
         (ToolKind::Subagent, _) => {
             let [id] = members(typed.detail, ["sessionId"])?;

@@ -2,7 +2,7 @@
 
 use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::{Raw, Str};
-use crate::tools::args::Todo;
+use crate::tools::args::Todos;
 use crate::tools::json::Json;
 use crate::tools::lines::{ends_line, pieces};
 use crate::tools::output::{FileChange, FileRead, ToolOutput};
@@ -115,10 +115,10 @@ fn changed<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>) -> Option<Raw<'
     Some(json.done())
 }
 
-fn todos<'a>(answer: &Answer<'_, 'a>, list: &[Todo<'a>]) -> Raw<'a> {
+fn todos<'a>(answer: &Answer<'_, 'a>, list: Todos<'a>) -> Raw<'a> {
     let mut json = Json::new(answer.arena);
     json.mark('{').key("todos").mark('[');
-    for todo in list {
+    for todo in list.iter() {
         json.item().mark('{').key("content").str(todo.content);
         json.key("status").plain(todo.status.word()).key("priority").lit("\"medium\"").mark('}');
     }

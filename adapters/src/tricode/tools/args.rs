@@ -6,7 +6,7 @@ use bumpalo::collections::Vec as BumpVec;
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
 use crate::snake_tools::{common, grep, mcp_name};
-use crate::tools::args::{Args, Change, Grep, Read, Shell, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Grep, Read, Shell, Todo, TodoStatus, Todos};
 use crate::tools::json::{Json, array, members, optional, whole};
 
 pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
@@ -71,7 +71,7 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 return None;
             }
             Args::Todos {
-                list: plan(tasks?, arena)?,
+                list: Todos::made(plan(tasks?, arena)?),
                 merge: false,
             }
         }

@@ -4,7 +4,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
 use crate::json::{Cursor, Raw, Str};
-use crate::tools::args::{Read, Todo, TodoStatus};
+use crate::tools::args::{Read, Todo, TodoStatus, Todos};
 use crate::tools::diff::DiffStyle;
 use crate::tools::json::{members, optional};
 use crate::tools::lines;
@@ -96,5 +96,5 @@ pub(super) fn plan<'a>(text: Str<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>>
             active: None,
         });
     }
-    Some(ToolOutput::Todos(list.into_bump_slice()))
+    Some(ToolOutput::Todos(Todos::made(list.into_bump_slice())))
 }

@@ -60,16 +60,9 @@ struct Writes {
 #[async_trait(?Send)]
 impl Run for Writes {
     async fn run(&self, args: &Args<'_>, input: &Value, _: &Cx<'_>) -> Given {
-        let Args::Todos { list, merge: merges } = args else { return stray() };
+        let &Args::Todos { list, merge: merges } = args else { return stray() };
         match read(list) {
-            Ok(list) => (self.tell)(
-                Written {
-                    list,
-                    merges: *merges,
-                    input,
-                },
-                &self.todos,
-            ),
+            Ok(list) => (self.tell)(Written { list, merges, input }, &self.todos),
             Err(why) => (self.unfit)(why),
         }
     }
