@@ -38,10 +38,10 @@ pub(super) struct Calls {
 struct Stored {
     /// Where in [`Calls::text`] it begins.
     begin: usize,
-    /// How long its id, its name and its arguments are there.
+    /// How long its id, its name and its arguments are there; longer ones are none, or in [`Calls::long`].
     id: u32,
-    name: u32,
-    input: u32,
+    name: u16,
+    input: u16,
     kind: ToolKind,
     /// The arguments were checked in full.
     sound: bool,
@@ -99,7 +99,7 @@ impl Calls {
         };
         let long = Long::of(call.input.as_str(), cx);
         let input = if long.is_some() { "" } else { call.input.as_str() };
-        let name = short(call.name.as_escaped());
+        let name = short::<u16>(call.name.as_escaped());
         match long {
             Some(long) => _ = self.long.insert(at, long),
             None => _ = self.long.remove(&at),
@@ -131,7 +131,7 @@ impl Calls {
 
     /// The place of a new call.
     fn fresh(&mut self, id: &str) -> usize {
-        let id = short(id);
+        let id = short::<u32>(id);
         self.given_up.retain(|given_up| given_up != id);
         let at = self.all.len();
         self.all.push(Stored {
@@ -345,7 +345,7 @@ impl Stored {
 impl Long {
     /// Arguments, if they are long. Where they are most of a long line, that is kept.
     fn of(input: &str, cx: Cx<'_>) -> Option<Self> {
-        if input.len() <= KEEP {
+        if input.len() < KEEP {
             return None;
         }
         let part = |line: &Rc<Vec<u8>>| {
@@ -374,12 +374,12 @@ fn gist(text: &str) -> u64 {
     })
 }
 
-/// An id or a name; no tool has one of four gigabytes.
-fn short(text: &str) -> &str {
-    if u32::try_from(text.len()).is_ok() { text } else { "" }
+/// An id or a name, if its length is a number of this type; no call has a longer one.
+fn short<L: TryFrom<usize>>(text: &str) -> &str {
+    if L::try_from(text.len()).is_ok() { text } else { "" }
 }
 
 /// How long a text is that is [`short`].
-fn length(text: &str) -> u32 {
-    u32::try_from(text.len()).unwrap_or_default()
+fn length<L: TryFrom<usize> + Default>(text: &str) -> L {
+    L::try_from(text.len()).unwrap_or_default()
 }
