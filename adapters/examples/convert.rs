@@ -21,23 +21,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     options.ledger = ledger.is_some().then(|| "-".to_owned());
-    let mut converter = Converter::new(options);
-    let (mut stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
-    let (mut buffer, mut out, mut written) = (vec![0; 1 << 20], Vec::new(), Ok(()));
+    // What could not be written stays, and is tried again below, where it is told.
+    let mut converter = Converter::new(options).drained(Box::new(|made| {
+        if std::io::stdout().write_all(made).is_ok() {
+            made.clear();
+        }
+    }));
+    let (mut stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout());
+    let (mut buffer, mut out) = (vec![0; 1 << 20], Vec::new());
     loop {
         let read = stdin.read(&mut buffer)?;
         if read == 0 {
             break;
         }
-        converter.feed_drained(&buffer[..read], &mut out, &mut |made| {
-            let put = stdout.write_all(made);
-            written = std::mem::replace(&mut written, Ok(())).and(put);
-            made.clear();
-        });
+        converter.feed(&buffer[..read], &mut out);
         stdout.write_all(&out)?;
         out.clear();
     }
-    written?;
     converter.finish(&mut out);
     stdout.write_all(&out)?;
     for damage in converter.take_damage() {

@@ -17,10 +17,10 @@ pub use options::{Anew, Options, ToolNames};
 
 use crate::codec::{Decode, Decoder, Dialect, Format, Layout};
 use crate::event::Entry;
-use crate::json::Error;
+pub use crate::json::Drain;
 use crate::ledger::Ledger;
 use crate::read::Collector;
-use crate::reader::{Consumer, Damaged, Framing, Reader, Source, Taken};
+use crate::reader::{Framing, Reader};
 use crate::store::Child;
 
 /// A line, or a part of one, that could not be read.
@@ -91,17 +91,18 @@ impl Converter {
         self.core.collected()
     }
 
-    /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
-    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
-        self.feed_drained(input, out, &mut |_| {});
+    /// Hands much of what the lines give to `drain` while they are read, each time all that `out` holds that was not handed over before;
+    /// `drain` takes what it can. Very long lines are not held whole then, if the target is one that is only added to.
+    #[must_use]
+    pub fn drained(mut self, drain: Drain) -> Self {
+        self.core.out.drain_to(drain);
+        self
     }
 
-    /// The same as [`Self::feed`] for input whose lines may be very long: while it is read, much of what it gives is handed to `drain`, which
-    /// may take it out. What is left of it, and what follows, is appended to `out`.
-    pub fn feed_drained(&mut self, input: &[u8], out: &mut Vec<u8>, drain: &mut dyn FnMut(&mut Vec<u8>)) {
+    /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
+    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
         self.core.begin(out);
-        let mut to = Drained { core: &mut self.core, drain };
-        self.asides.last_mut().unwrap_or(&mut self.reader).feed(input, &mut to);
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed(input, &mut self.core);
         self.core.pause(out);
     }
 
@@ -128,14 +129,8 @@ impl Converter {
     /// The same as [`Self::feed`] for a piece that is known to be UTF-8: it is not checked again. It pays where another thread
     /// has looked at it, and where most pieces end with a line feed.
     pub fn feed_text(&mut self, input: &str, out: &mut Vec<u8>) {
-        self.feed_text_drained(input, out, &mut |_| {});
-    }
-
-    /// The same as [`Self::feed_drained`] for a piece that is known to be UTF-8, as for [`Self::feed_text`].
-    pub fn feed_text_drained(&mut self, input: &str, out: &mut Vec<u8>, drain: &mut dyn FnMut(&mut Vec<u8>)) {
         self.core.begin(out);
-        let mut to = Drained { core: &mut self.core, drain };
-        self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut to);
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut self.core);
         self.core.pause(out);
     }
 
@@ -204,44 +199,6 @@ impl Converter {
 
 /// Entries of a ledger, for those who want to look at them rather than to store them.
 pub type LedgerEntry = Entry;
-
-/// Hands over what is written while a line is read.
-struct Drained<'c, 'd> {
-    core: &'c mut Core,
-    drain: &'d mut dyn FnMut(&mut Vec<u8>),
-}
-
-impl Consumer for Drained<'_, '_> {
-    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        let used = self.core.value(text, source);
-        self.core.drain(self.drain);
-        used
-    }
-
-    fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
-        self.core.again(lines, source)
-    }
-
-    fn copy(&mut self, line: &[u8]) {
-        self.core.copy(line);
-    }
-
-    fn damaged(&mut self, damaged: &Damaged<'_>) {
-        self.core.damaged(damaged);
-    }
-
-    fn takes_parts(&self) -> bool {
-        self.core.takes_parts()
-    }
-
-    fn goes_on(&self) -> bool {
-        self.core.goes_on()
-    }
-
-    fn end(&mut self, source: Source<'_, '_>) {
-        self.core.end(source);
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -101,7 +101,7 @@ mod write;
 vendors!(folders);
 
 pub use codec::{Format, Layout, Mode, UnknownFormat};
-pub use convert::{Converter, Options, ToolNames};
+pub use convert::{Converter, Drain, Options, ToolNames};
 pub use events::{Event, Json, Kind};
 pub use read::{Error, ErrorKind, Events, Source, read};
 pub use registry::Dialect;

@@ -17,7 +17,7 @@ mod writer;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
@@ -160,7 +160,7 @@ fn run_at(writer: LogWriter, work: Work, console: &Console) -> Done {
     };
     let work = Work { jobs, ..work };
     let plan = Mutex::new(Plan::new(work, console.clone()));
-    let order = Order::new(writer, jobs);
+    let order = Arc::new(Order::new(writer, jobs));
     if jobs == 1 {
         worker(&plan, &order, console);
     } else {
@@ -175,7 +175,7 @@ fn run_at(writer: LogWriter, work: Work, console: &Console) -> Done {
     done
 }
 
-fn worker(plan: &Mutex<Plan>, order: &Order, console: &Console) {
+fn worker(plan: &Mutex<Plan>, order: &Arc<Order>, console: &Console) {
     let mut buffer = vec![0; crate::io::READ];
     loop {
         // A lock is poisoned only by a panic, which ends the whole run.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
+use agentglot_adapters::Drain;
 use agentglot_adapters::convert::{Damage, Followed, LedgerEntry, Silent};
 
 use super::plan::Log;
@@ -76,8 +77,8 @@ struct State {
 
 /// The right to work on a task.
 #[derive(Debug)]
-pub(super) struct Ticket<'o> {
-    order: &'o Order,
+pub(super) struct Ticket {
+    order: Arc<Order>,
     index: usize,
     log: Arc<Log>,
     /// What has been made since the last [`Ticket::offer`].
@@ -105,22 +106,45 @@ impl Order {
     }
 
     /// Waits until a task is near enough to the head of the line. `None`: nothing more is to be done.
-    pub(super) fn admit(&self, index: usize, log: &Arc<Log>) -> Option<Ticket<'_>> {
+    pub(super) fn admit(self: &Arc<Self>, index: usize, log: &Arc<Log>) -> Option<Ticket> {
         let mut state = self.lock();
         while !self.is_over() && index >= state.next + self.jobs + 2 {
             state = self.wait(state);
         }
         let out = state.spare.pop().unwrap_or_default();
         (!self.is_over()).then(|| Ticket {
-            order: self,
+            order: Arc::clone(self),
             index,
             log: Arc::clone(log),
             made: Made { out, ..Made::default() },
         })
     }
 
-    pub(super) fn into_writer(self) -> LogWriter {
-        self.state.into_inner().unwrap_or_else(|e| e.into_inner()).writer
+    /// Gives the writer back when all workers have ended.
+    pub(super) fn into_writer(self: Arc<Self>) -> LogWriter {
+        // Tickets, and what they gave to converters, end with their tasks.
+        let order = Arc::into_inner(self).expect("no worker is left");
+        order.state.into_inner().unwrap_or_else(|e| e.into_inner()).writer
+    }
+
+    /// See [`Ticket::offer`].
+    fn offer(&self, index: usize, log: &Log, made: &mut Made) -> bool {
+        if self.next.load(Ordering::Acquire) != index {
+            let waiting = made.out.len() + 256 * made.entries.len();
+            if waiting < MOST_WAITING {
+                return !self.is_over() && !log.dead.load(Ordering::Relaxed);
+            }
+        }
+        let mut state = self.lock();
+        while !self.is_over() && state.next != index {
+            state = self.wait(state);
+        }
+        if self.is_over() || !state.writer.put(log, made) {
+            drop(state);
+            self.stop();
+            return false;
+        }
+        !log.dead.load(Ordering::Relaxed)
     }
 
     fn is_over(&self) -> bool {
@@ -143,47 +167,24 @@ impl Order {
     }
 }
 
-impl Ticket<'_> {
+impl Ticket {
     /// Writes what has been made, if it is this task's turn; else keeps it, and waits when it is much. Returns whether to go
     /// on reading. [`Self::finish`] must be called in any case.
     pub(super) fn offer(&mut self) -> bool {
-        let order = self.order;
-        if order.next.load(Ordering::Acquire) != self.index {
-            let waiting = self.made.out.len() + 256 * self.made.entries.len();
-            if waiting < MOST_WAITING {
-                return !order.is_over() && !self.log.dead.load(Ordering::Relaxed);
-            }
-        }
-        let mut state = order.lock();
-        while !order.is_over() && state.next != self.index {
-            state = order.wait(state);
-        }
-        if order.is_over() || !state.writer.put(&self.log, &mut self.made) {
-            drop(state);
-            order.stop();
-            return false;
-        }
-        !self.log.dead.load(Ordering::Relaxed)
+        self.order.offer(self.index, &self.log, &mut self.made)
     }
 
-    /// Has something made that is appended to the first argument, or handed to the second while it is made, which offers it.
-    pub(super) fn drained(&mut self, make: impl FnOnce(&mut Vec<u8>, &mut dyn FnMut(&mut Vec<u8>))) {
-        let mut out = Vec::new();
-        if self.made.out.is_empty() {
-            std::mem::swap(&mut out, &mut self.made.out);
-        }
-        make(&mut out, &mut |made| {
-            self.add(made);
-            self.offer();
-        });
-        self.add(&mut out);
-    }
-
-    fn add(&mut self, made: &mut Vec<u8>) {
-        match self.made.out.is_empty() {
-            true => std::mem::swap(&mut self.made.out, made),
-            false => self.made.out.append(made),
-        }
+    /// Takes what is made while a very long line is read.
+    pub(super) fn drain(&self) -> Drain {
+        let (order, index, log) = (Arc::clone(&self.order), self.index, Arc::clone(&self.log));
+        Box::new(move |out| {
+            let mut made = Made {
+                out: std::mem::take(out),
+                ..Made::default()
+            };
+            order.offer(index, &log, &mut made);
+            *out = made.out;
+        })
     }
 
     /// The task is done.

@@ -10,7 +10,7 @@ use crate::io::{self, Console, Family, Pieces, Step};
 use crate::status::Failure;
 
 /// Converts what a task reads. Whatever one read brings is offered for writing before the next read: a pipe may live.
-pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], console: &Console) {
+pub(super) fn convert(task: Task, mut ticket: Ticket, buffer: &mut [u8], console: &Console) {
     let Task { log, piece, last, .. } = task;
     let mut end = End { last, ..End::default() };
     let mut options = log.options.clone();
@@ -27,6 +27,10 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
         }
     };
     let mut converter = Converter::new(options);
+    // A place in what was drained could not be noted.
+    if !log.has_marks {
+        converter = converter.drained(ticket.drain());
+    }
     let mut unseen = log.is_named;
     let mut family = Family::new(log.subagents.clone());
     // The files of subagents in which the reading is.
@@ -61,7 +65,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 });
             }
             io::Piece::Text(text) if family.is_complete() && !log.has_marks => {
-                ticket.drained(|out, drain| converter.feed_text_drained(text, out, drain));
+                converter.feed_text(text, &mut ticket.made.out);
             }
             io::Piece::Text(text) => family.feed(text.as_bytes(), &mut |step| {
                 go_on &= take(&log, step, &mut converter, &mut files, &mut ticket, &mut end)
@@ -119,7 +123,7 @@ fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
 }
 
 /// Does what comes next of a session and its subagents. Returns whether to go on.
-fn take(log: &Log, step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ticket: &mut Ticket<'_>, end: &mut End) -> bool {
+fn take(log: &Log, step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ticket: &mut Ticket, end: &mut End) -> bool {
     match step {
         Step::Bytes(bytes) if log.has_marks => {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -127,7 +131,7 @@ fn take(log: &Log, step: Step<'_>, converter: &mut Converter, files: &mut Vec<Ar
                 mark(log, &mut ticket.made, converter.line(), files.last());
             }
         }
-        Step::Bytes(bytes) => ticket.drained(|out, drain| converter.feed_drained(bytes, out, drain)),
+        Step::Bytes(bytes) => converter.feed(bytes, &mut ticket.made.out),
         Step::Begin(subagent) => {
             converter.begin_subagent(&subagent.of);
             collect(converter, ticket, files.last());
@@ -159,7 +163,7 @@ fn mark(log: &Log, made: &mut Made, line: u64, file: Option<&Arc<str>>) {
     }
 }
 
-fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>, file: Option<&Arc<str>>) {
+fn collect(converter: &mut Converter, ticket: &mut Ticket, file: Option<&Arc<str>>) {
     let made = &mut ticket.made;
     made.damage
         .extend(converter.take_damage().into_iter().map(|what| InFile { file: file.cloned(), what }));

@@ -81,8 +81,8 @@ impl std::ops::AddAssign for Silent {
     }
 }
 
-/// So much of what one piece of the input gives is not gathered where it can be handed over.
-const MUCH: usize = 1 << 20;
+/// A line of so many bytes is long.
+const LONG: usize = 1 << 20;
 
 /// What may begin in the middle of a log.
 enum Begin {
@@ -169,15 +169,9 @@ impl Core {
         self.stored.resume(&mut self.out);
     }
 
-    /// Hands over what was written, if it is much and nothing of it can change any more.
-    pub(super) fn drain(&mut self, drain: &mut dyn FnMut(&mut Vec<u8>)) {
-        if self.out.len() < MUCH || self.identity || self.document.is_some() || !matches!(self.stored, Stored::No) {
-            return;
-        }
-        let mut made = Vec::new();
-        self.out.swap(&mut made);
-        drain(&mut made);
-        self.out.swap(&mut made);
+    /// Whether what was written of the lines before stays as it is.
+    const fn hands_over(&self) -> bool {
+        !self.identity && self.document.is_none() && matches!(self.stored, Stored::No)
     }
 
     /// Gives `out` back.
@@ -351,6 +345,7 @@ impl Core {
         } = source;
         let at = stand.at;
         self.line = line;
+        self.out.stays(text.len() > LONG && self.hands_over() && self.encoder.appends());
         if let Some(trace) = &self.trace {
             trace.begin(stand.with_blanks(text));
             trace.is_part(part);
@@ -416,10 +411,14 @@ impl Core {
 
 impl Consumer for Core {
     fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        if self.options.from.mode.serves_many && !self.identity {
-            return self.read_of_many(text, source);
+        let used = match self.options.from.mode.serves_many && !self.identity {
+            true => self.read_of_many(text, source),
+            false => self.read(text, source),
+        };
+        if self.hands_over() {
+            self.out.drain();
         }
-        self.read(text, source)
+        used
     }
 
     fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {

@@ -11,14 +11,32 @@ use crate::trace::{Kept, Trace};
 /// So many bytes are many.
 const LONG: usize = 1 << 20;
 
+/// Takes what was written, as far as it can.
+pub type Drain = Box<dyn FnMut(&mut Vec<u8>)>;
+
 /// Where encoders write. Everything borrowed from the source line that is written here counts as carried over, which
 /// is how the ledger knows what was left behind; when nobody asked for a ledger this costs one branch.
-#[derive(Default, Debug)]
+#[derive(Default)]
 pub struct Out {
     buffer: Vec<u8>,
+    /// How many bytes were handed over since the buffer was exchanged; positions count from the first of them.
+    drained: usize,
     /// See [`Self::promise`].
     promised: bool,
     trace: Option<Rc<Trace>>,
+    drain: Option<Drain>,
+    /// See [`Self::stays`].
+    stays: bool,
+    /// See [`Self::pin`].
+    pins: u32,
+    /// See [`Self::divert`].
+    diverted: bool,
+}
+
+impl std::fmt::Debug for Out {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Out").field("buffer", &self.buffer).finish_non_exhaustive()
+    }
 }
 
 impl Out {
@@ -26,28 +44,101 @@ impl Out {
     pub const fn new(trace: Option<Rc<Trace>>) -> Self {
         Self {
             buffer: Vec::new(),
+            drained: 0,
             promised: false,
             trace,
+            drain: None,
+            stays: false,
+            pins: 0,
+            diverted: false,
         }
+    }
+
+    /// Hands much of what is written to `drain`.
+    pub(crate) fn drain_to(&mut self, drain: Drain) {
+        self.drain = Some(drain);
+    }
+
+    /// Whether what is written stays as it is, so that it may be handed over in the middle of a line.
+    pub(crate) const fn stays(&mut self, stays: bool) {
+        self.stays = stays && self.drain.is_some();
+    }
+
+    /// What is written from here on may yet change, or is looked at, until [`Self::unpin`].
+    pub(crate) const fn pin(&mut self) {
+        self.pins += 1;
+    }
+
+    /// What was pinned stays as it is.
+    pub(crate) const fn unpin(&mut self) {
+        self.pins -= 1;
+    }
+
+    /// Hands over what was written, if it is much: it will not change any more.
+    pub(crate) fn drain(&mut self) {
+        if self.buffer.len() >= LONG {
+            self.hand_over();
+        }
+    }
+
+    const fn flows(&self) -> bool {
+        self.stays && self.pins == 0 && !self.diverted
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(drain) = &mut self.drain {
+            let before = self.buffer.len();
+            drain(&mut self.buffer);
+            self.drained += before - self.buffer.len();
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, bytes: &[u8]) {
+        if bytes.len() > self.buffer.capacity() - self.buffer.len() {
+            return self.push_more(bytes);
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The same where there is no room: what is much is handed over instead of growing, as far as it may be.
+    #[cold]
+    fn push_more(&mut self, mut bytes: &[u8]) {
+        while self.flows() && self.buffer.len() + bytes.len() > LONG {
+            let room = LONG.saturating_sub(self.buffer.len()).min(bytes.len());
+            let (some, rest) = bytes.split_at(room);
+            self.buffer.extend_from_slice(some);
+            self.hand_over();
+            bytes = rest;
+            // Nobody takes it yet.
+            if self.buffer.len() >= LONG {
+                break;
+            }
+        }
+        self.buffer.extend_from_slice(bytes);
     }
 
     /// Writes protocol text: keys, brackets, constants.
     #[inline(always)]
     pub fn lit(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
+        self.push(text.as_bytes());
     }
 
     /// Writes bytes that an encoder prepared earlier (a prefix rendered once).
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+        self.push(bytes);
     }
 
     /// Writes bytes that an encoder held until now. What is long is not copied, so that it does not stand here twice.
     pub fn held(&mut self, bytes: &mut Vec<u8>) {
         if bytes.len() < LONG {
-            self.buffer.append(bytes);
+            self.push(bytes);
+            bytes.clear();
             return;
+        }
+        if self.flows() {
+            self.hand_over();
         }
         bytes.splice(..0, self.buffer.drain(..));
         std::mem::swap(&mut self.buffer, bytes);
@@ -75,7 +166,7 @@ impl Out {
     #[inline(always)]
     pub fn body(&mut self, s: Str<'_>) {
         self.used(s.as_escaped());
-        self.buffer.extend_from_slice(s.as_escaped().as_bytes());
+        self.push(s.as_escaped().as_bytes());
     }
 
     /// Writes a string or `null`.
@@ -91,7 +182,7 @@ impl Out {
     #[inline]
     pub fn raw(&mut self, value: Raw<'_>) {
         self.used(value.as_str());
-        self.buffer.extend_from_slice(value.as_str().as_bytes());
+        self.push(value.as_str().as_bytes());
     }
 
     /// Writes a value of which only the structure was checked when it was read ([`super::Cursor::skip`]). If it turns
@@ -138,7 +229,7 @@ impl Out {
     /// Writes plain text as a JSON string with its quotes.
     pub fn text(&mut self, plain: &str) {
         self.buffer.push(b'"');
-        Str::escape_parts(plain, |part| self.buffer.extend_from_slice(part.as_bytes()));
+        Str::escape_parts(plain, |part| self.push(part.as_bytes()));
         self.buffer.push(b'"');
     }
 
@@ -149,7 +240,7 @@ impl Out {
         match u8::try_from(n) {
             // Most numbers are the indices of blocks.
             Ok(digit @ 0..=9) => self.buffer.push(b'0' + digit),
-            _ => self.buffer.extend_from_slice(Digits::of(n).as_bytes()),
+            _ => self.push(Digits::of(n).as_bytes()),
         }
     }
 
@@ -157,7 +248,14 @@ impl Out {
     /// characters cannot stand inside `json`, except as white space between tokens, which is escaped as well.
     pub fn json_in_string(&mut self, json: &str) {
         self.used(json);
-        escape_json(json, &mut self.buffer);
+        let mut rest = json;
+        while self.flows() && rest.len() > LONG {
+            let (part, behind) = rest.split_at(rest.floor_char_boundary(LONG));
+            self.drain();
+            escape_json(part, &mut self.buffer);
+            rest = behind;
+        }
+        escape_json(rest, &mut self.buffer);
     }
 
     /// Tells the ledger that a part of the source line went over, or will, in another form than its own bytes (a
@@ -382,29 +480,36 @@ impl Out {
 
     /// Takes back what was written behind `len`.
     pub fn truncate(&mut self, len: usize) {
-        self.buffer.truncate(len);
+        self.buffer.truncate(self.at(len));
+    }
+
+    /// Where in the buffer a position is.
+    const fn at(&self, position: usize) -> usize {
+        position.saturating_sub(self.drained)
     }
 
     /// Writes another byte in the place of one.
     pub fn replace(&mut self, at: usize, byte: u8) {
+        let at = self.at(at);
         self.buffer[at] = byte;
     }
 
     /// Puts bytes in front of what was written from `at` on.
     pub fn insert(&mut self, at: usize, bytes: &[u8]) {
-        let at = at.min(self.buffer.len());
+        let at = self.at(at).min(self.buffer.len());
         self.buffer.extend_from_slice(bytes);
         self.buffer[at..].rotate_right(bytes.len());
     }
 
     /// Moves what was written from `from` on before what was written from `at` on.
     pub fn move_before(&mut self, at: usize, from: usize) {
+        let (at, from) = (self.at(at), self.at(from));
         self.buffer[at..].rotate_left(from - at);
     }
 
     /// Takes away what was written from `at` on.
     pub fn take_from(&mut self, at: usize) -> Vec<u8> {
-        self.buffer.split_off(at.min(self.buffer.len()))
+        self.buffer.split_off(self.at(at).min(self.buffer.len()))
     }
 
     /// A line will be written that waits for one behind it.
@@ -417,25 +522,32 @@ impl Out {
         std::mem::replace(&mut self.promised, false)
     }
 
-    /// How many bytes are in the buffer.
+    /// How many bytes were written, those too that were handed over.
     #[inline(always)]
     pub const fn len(&self) -> usize {
-        self.buffer.len()
+        self.drained + self.buffer.len()
     }
 
-    /// Whether the buffer is empty.
+    /// Whether nothing was written.
     pub const fn is_empty(&self) -> bool {
-        self.buffer.is_empty()
+        self.len() == 0
     }
 
-    /// What was written.
+    /// What was written, and not handed over.
     pub fn written(&self) -> &[u8] {
         &self.buffer
+    }
+
+    /// What is written goes to `other`, until this is called with it once more.
+    pub(crate) const fn divert(&mut self, other: &mut Vec<u8>) {
+        std::mem::swap(&mut self.buffer, other);
+        self.diverted = !self.diverted;
     }
 
     /// Exchanges the buffer for another one.
     pub fn swap(&mut self, other: &mut Vec<u8>) {
         std::mem::swap(&mut self.buffer, other);
+        self.drained = 0;
     }
 }
 

@@ -157,6 +157,7 @@ impl Encoder {
         if let Some(time) = time {
             self.late = Some((out.take_from(from), time - from));
             out.promise();
+            out.pin();
         }
     }
 
@@ -189,6 +190,7 @@ impl Encoder {
             receipt.splice(at..=at, self.frame.time().bytes());
         }
         out.insert(from, &receipt);
+        out.unpin();
     }
 
     fn session(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -381,6 +383,10 @@ impl Encode for Encoder {
     }
 
     fn says_times(&self) -> bool {
+        true
+    }
+
+    fn appends(&self) -> bool {
         true
     }
 

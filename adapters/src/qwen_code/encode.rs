@@ -260,6 +260,10 @@ impl Encode for Encoder {
     }
 
     #[inline]
+    fn appends(&self) -> bool {
+        true
+    }
+
     fn takes_usage(&self) -> bool {
         self.mode.layout != Layout::Text
     }

@@ -86,6 +86,10 @@ impl Encode for Encoder {
         self.style.source == Dialect::Tricode && !self.is_text()
     }
 
+    fn appends(&self) -> bool {
+        true
+    }
+
     fn takes_usage(&self) -> bool {
         false
     }
@@ -230,6 +234,11 @@ impl Encoder {
 
     fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
         self.drop_text(out);
+        if HeldCalls::is_too_long(call) {
+            while let Some(held) = self.held.take_first() {
+                self.write_held(held, out);
+            }
+        }
         let mut held = self.spare.take().unwrap_or_default();
         call.id.as_escaped().clone_into(&mut held.id);
         call.name.as_escaped().clone_into(&mut held.name);
@@ -239,7 +248,12 @@ impl Encoder {
         if let Some(list) = &mut held.list {
             list.tell(call, out);
         } else {
-            let plain = lines::tool_call(call.name, Raw::known(&call.object(out), call.input.is_checked()), &mut held.line);
+            let (object, sound) = (call.object(out), call.input.is_checked());
+            held.said = HeldCalls::is_too_long(call);
+            let plain = match held.said {
+                true => lines::tool_call(call.name, Raw::known(&object, sound), out),
+                false => lines::tool_call(call.name, Raw::known(&object, sound), &mut held.line),
+            };
             out.used(call.name.as_escaped());
             out.used(call.input.as_str());
             out.invented("/formatted", "worked out from the name and the arguments");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::List;
+use crate::event::ToolCall;
 use crate::ids;
 
 /// A call without a result.
@@ -62,9 +63,19 @@ impl HeldCalls {
     /// Takes out the first call, if there are more than are held: it is written before its result is known.
     pub(super) fn take_surplus(&mut self) -> Option<Held> {
         let too_many = self.all.len() > Self::MOST || self.all.len() > Self::FEW && self.bytes > Self::MOST_BYTES;
-        let first = too_many.then(|| self.all.pop_first()).flatten();
-        self.overflowed |= first.is_some();
-        first.map(|(_, held)| self.without(held))
+        too_many.then(|| self.take_first()).flatten()
+    }
+
+    /// Takes out the first call, whose result is not known.
+    pub(super) fn take_first(&mut self) -> Option<Held> {
+        let (_, first) = self.all.pop_first()?;
+        self.overflowed = true;
+        Some(self.without(first))
+    }
+
+    /// Whether a call goes over at once, because no line so long is held.
+    pub(super) fn is_too_long(call: &ToolCall<'_>) -> bool {
+        call.input.as_str().len() > Self::MOST_BYTES
     }
 
     /// Whether calls of this turn have gone over before their results.

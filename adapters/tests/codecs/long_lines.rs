@@ -1,8 +1,13 @@
 //! A very long line of many small blocks is told in parts: nothing of it is lost or said twice, and where its parts stand is told as of
 //! the whole line.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::common::{Wrongs, format, streaming, with_ledger};
+use crate::memory::long_lines;
 use agentglot_adapters::convert::{Converter, LedgerEntry, Options, ToolNames};
+use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::event::Fate;
 
 /// So many blocks with a word of this length are more than a megabyte.
@@ -18,14 +23,23 @@ struct Made {
 
 /// Converts in reads of 64 KiB; what is drained is a part of the output.
 fn convert(options: Options, log: &str) -> Made {
-    let mut converter = Converter::new(options);
-    let (mut out, mut drained, mut damage) = (Vec::new(), Vec::new(), Vec::new());
+    let drained = Rc::new(RefCell::new(Vec::new()));
+    let drain = Rc::clone(&drained);
+    convert_with(
+        Converter::new(options).drained(Box::new(move |made| drain.borrow_mut().append(made))),
+        &drained,
+        log,
+    )
+}
+
+fn convert_with(mut converter: Converter, drained: &RefCell<Vec<u8>>, log: &str) -> Made {
+    let (mut out, mut damage) = (Vec::new(), Vec::new());
     for read in log.as_bytes().chunks(64 << 10) {
-        converter.feed_drained(read, &mut out, &mut |made| drained.append(made));
-        drained.append(&mut out);
+        converter.feed(read, &mut out);
+        drained.borrow_mut().append(&mut out);
     }
     converter.finish(&mut out);
-    drained.append(&mut out);
+    drained.borrow_mut().append(&mut out);
     damage.extend(
         converter
             .take_damage()
@@ -33,7 +47,7 @@ fn convert(options: Options, log: &str) -> Made {
             .map(|damage| (damage.line, damage.byte, damage.pointer)),
     );
     Made {
-        out: String::from_utf8(drained).expect("what is written is UTF-8"),
+        out: String::from_utf8(drained.take()).expect("what is written is UTF-8"),
         entries: converter.take_entries(),
         damage,
     }
@@ -124,6 +138,29 @@ fn say_what_the_same_blocks_say_on_lines_of_their_own() {
         }
     }
     wrongs.finish("long lines in parts");
+}
+
+#[test]
+fn are_written_the_same_when_they_are_handed_over_before_they_are_whole() {
+    let mut wrongs = Wrongs::default();
+    for (n, (from, shape, _, line)) in long_lines().into_iter().enumerate() {
+        for to in Format::all().filter(|to| to.is_writable()) {
+            wrongs.check();
+            let options = Options::new(format(from), to);
+            // Every other one with a ledger.
+            let options = if n % 2 == 0 { with_ledger(options) } else { options };
+            let log = format!("{line}\n{line}\n");
+            let drained = convert(options.clone(), &log);
+            let whole = convert_with(Converter::new(options), &RefCell::default(), &log);
+            if drained.out != whole.out {
+                wrongs.add(
+                    format!("{from} -> {to}"),
+                    format!("{shape}: {} and {} bytes", drained.out.len(), whole.out.len()),
+                );
+            }
+        }
+    }
+    wrongs.finish("long lines handed over");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn of_a_long_line() {
 
 /// One call, text or result that fills a line, or very many small ones, and how much may be held for a byte of the line: buffers that
 /// grow and the chunks of the arena ask for up to twice of what is written to them.
-fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
+pub(crate) fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
     const LEN: usize = 5 << 18;
     let many = |part: &dyn Fn(usize) -> String| {
         let mut parts = String::with_capacity(LEN + 100);
@@ -299,15 +299,14 @@ fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
 
 /// How much is held at most, output included, for a byte of a long line.
 fn peak(options: &Options, line: &str) -> f64 {
-    let mut converter = Converter::new(options.clone());
+    let mut converter = Converter::new(options.clone()).drained(Box::new(Vec::clear));
     let mut out = Vec::new();
     let before = HELD.get();
     PEAK.set(before);
-    let mut drain = |made: &mut Vec<u8>| made.clear();
     for read in line.as_bytes().chunks(64 << 10) {
-        converter.feed_drained(read, &mut out, &mut drain);
+        converter.feed(read, &mut out);
     }
-    converter.feed_drained(b"\n", &mut out, &mut drain);
+    converter.feed(b"\n", &mut out);
     (PEAK.get() - before) as f64 / line.len() as f64
 }
 

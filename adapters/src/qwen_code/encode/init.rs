@@ -32,7 +32,7 @@ impl Facts {
         let own = writer.0.own;
         let before = std::mem::take(&mut self.members);
         self.lacks.clear();
-        out.swap(&mut self.members);
+        out.divert(&mut self.members);
         out.str_if(",\"cwd\":", session.cwd);
         match session.tools {
             Some(tools) => {
@@ -80,7 +80,7 @@ impl Facts {
             out.unchecked_if(",\"capabilities\":", session.capabilities);
             writer.0.fields(out, event.fields, At::Line);
         }
-        out.swap(&mut self.members);
+        out.divert(&mut self.members);
         if out.traced() {
             let texts = [session.cwd, session.model, session.permission_mode, version, event.origin.session]
                 .into_iter()

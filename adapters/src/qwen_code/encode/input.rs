@@ -88,7 +88,7 @@ impl Core {
     fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, out: &mut Out) {
         let text = |part: Raw<'_>| matches!(part.get("type").and_then(Raw::string), Some(kind) if kind.is("text") || kind.is("instruction"));
         let mut found = false;
-        out.swap(&mut self.scratch);
+        out.divert(&mut self.scratch);
         out.lit("\"");
         for part in chat.parts.into_iter().flat_map(Raw::elements).filter(|part| text(*part)) {
             if let Some(text) = part.get("text").and_then(Raw::string) {
@@ -115,7 +115,7 @@ impl Core {
             found = typed(command, out);
         }
         out.lit("\"");
-        out.swap(&mut self.scratch);
+        out.divert(&mut self.scratch);
         if found {
             self.pen.open("user", out);
             out.lit(",\"session_id\":");

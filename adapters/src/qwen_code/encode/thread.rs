@@ -151,6 +151,8 @@ impl Message {
 
 /// Beyond this a buffer that held one huge message is given back.
 const KEEP: usize = 1 << 20;
+/// No more than this waits for what else there is of its kind: a reply that is longer becomes several messages.
+const MOST: usize = 4 << 20;
 
 impl Thread {
     pub(super) fn of(parent: &str, number: u64) -> Self {
@@ -326,25 +328,28 @@ impl Thread {
         }
         let writer = core.writer.0;
         let message = &mut self.message;
-        out.swap(&mut message.content);
+        out.divert(&mut message.content);
         if message.held > 0 {
             out.lit(",");
         } else if self.number > 0 {
             core.holding.insert(self.number);
         }
         writer.block(out, block);
-        out.swap(&mut message.content);
+        out.divert(&mut message.content);
         message.held += 1;
         out.carried();
+        if message.content.len() > MOST && self.open.is_none() {
+            self.flush_last(false, core, out);
+        }
     }
 
     fn hold_fields(&mut self, event: &Event<'_>, out: &mut Out) {
         let message = &mut self.message;
         for (place, buffer) in [(At::Line, &mut message.line_fields), (At::Part(MESSAGE), &mut message.message_fields)] {
             buffer.clear();
-            out.swap(buffer);
+            out.divert(buffer);
             event.fields.iter().filter(|field| field.at == place).for_each(|field| member(field, out));
-            out.swap(buffer);
+            out.divert(buffer);
         }
     }
 
