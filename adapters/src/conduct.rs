@@ -199,6 +199,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
         u8::from(ended.is_error || ended.outcome.is_none())
     }
 
+    /// Its exit code when `SIGINT` has stopped it, if that is not the signal's; not where it writes text for people.
+    fn interrupted(&self) -> Option<u8> {
+        None
+    }
+
     /// Whether it has a way to ask its host for permission; without one a policy decides.
     fn can_ask(&self) -> bool {
         false

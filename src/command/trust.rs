@@ -1,9 +1,10 @@
 //! `trust`: the folders whose own files count.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::print;
 use crate::config::trust::{self, Trust};
+use crate::io::one_line;
 use crate::status::{Failure, Status};
 
 /// What is to be done with the list.
@@ -28,10 +29,10 @@ pub fn run(what: &Do) -> Result<Status, Failure> {
         Do::List => Trust::now()
             .folders()
             .iter()
-            .for_each(|folder| text.push_str(&format!("{}\n", folder.display()))),
+            .for_each(|folder| text.push_str(&format!("{}\n", shown(folder)))),
         Do::Add(folders) => {
             for folder in folders {
-                text.push_str(&format!("{} is trusted\n", trust::add(folder)?.display()));
+                text.push_str(&format!("{} is trusted\n", shown(&trust::add(folder)?)));
             }
         }
         Do::Remove(folders) => {
@@ -39,10 +40,15 @@ pub fn run(what: &Do) -> Result<Status, Failure> {
                 let known = trust::remove(folder)?;
                 status = if known { status } else { Status::Damaged };
                 let word = if known { "is trusted no longer" } else { "was not trusted" };
-                text.push_str(&format!("{} {word}\n", folder.display()));
+                text.push_str(&format!("{} {word}\n", shown(folder)));
             }
         }
     }
     print(text.as_bytes())?;
     Ok(status)
+}
+
+/// A folder's name, on one line.
+fn shown(folder: &Path) -> String {
+    one_line(&folder.display().to_string())
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::store::{Child, Database};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
 use crate::io::{Input, Record};
@@ -97,6 +98,9 @@ fn open(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let base = Connection::open_with_flags(uri, flags)?;
     base.busy_timeout(PATIENCE)?;
+    // Programs keep their sessions in tables: what the file says is to be reckoned instead may have no end.
+    base.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    base.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     Ok(base)
 }
 

@@ -27,6 +27,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::adapters::raw::codec::{Dialect, Format, Mode};
 use crate::adapters::raw::conduct::{Answer, Conduct, Ended};
 use crate::adapters::raw::event::{Event, Kind, Origin, OutcomeKind, Place, Withdraw};
@@ -272,6 +274,13 @@ impl Session {
             Some((_, code)) => *code,
             None => self.conduct.exit_code(self.ended),
         }
+    }
+
+    /// That of a program which this signal has ended.
+    pub fn code_of_signal(&self, signal: i32) -> u8 {
+        let is_interrupt = signal == Signal::INT.as_raw() && !self.ended.is_text;
+        let own = is_interrupt.then(|| self.conduct.interrupted()).flatten();
+        own.unwrap_or_else(|| u8::try_from(128 + signal).unwrap_or(1))
     }
 
     /// What did not go as it should.

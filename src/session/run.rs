@@ -293,7 +293,7 @@ async fn drive(
         Console::plain().say(&format!("standard output cannot be written: {error}"));
     }
     match signal {
-        Some(number) => u8::try_from(128 + number).unwrap_or(1),
+        Some(number) => session.code_of_signal(number),
         None if unwritten.is_some() => session.exit_code().max(1),
         None => session.exit_code(),
     }

@@ -12,7 +12,7 @@ use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
 use super::words::{cost, counted, duration, is_known, money, number, shown};
 use super::{Cut, Page, Pick, Shown, show};
-use crate::io::{Console, Input, Joined};
+use crate::io::{Console, Input, Joined, one_line};
 use crate::status::Failure;
 
 /// What makes no difference.
@@ -266,7 +266,7 @@ impl Difference {
             line if colour => format!("{style}{line}{style:#}"),
             line => line.to_owned(),
         };
-        let names = self.names.each_ref().map(|name| shown(name));
+        let names = self.names.each_ref().map(|name| one_line(name));
         let _ = writeln!(
             text,
             "{}\n{}",
@@ -310,7 +310,7 @@ impl Difference {
         }
         for (file, lines) in self.files() {
             let lines = lines.map(|lines| lines.map_or_else(|| "–".to_owned(), |(added, removed)| format!("+{added} −{removed}")));
-            let _ = writeln!(text, "{:<10}  {:>14}  {:>14}  {}", "file", lines[0], lines[1], shown(file));
+            let _ = writeln!(text, "{:<10}  {:>14}  {:>14}  {}", "file", lines[0], lines[1], one_line(file));
         }
         text
     }
@@ -461,6 +461,16 @@ mod tests {
         let signs = |sign| plain.lines().filter(|line| line.starts_with(sign)).count();
         assert!(signs('-') > 1 && signs('+') > 1);
         assert_eq!((of("-", "31"), of("+", "32")), (signs('-'), signs('+')), "{coloured}");
+    }
+
+    #[test]
+    fn a_name_of_a_log_or_a_file_forges_no_line() {
+        let log = golden("cursor/read_edit.jsonl");
+        let mut found = between(&log, &log.replace("The greeting is loud now.", "It shouts."), IGNORED);
+        found.names[1].push_str("\nforged");
+        found.figures[1].files.insert("a\nforged".to_owned(), (1, 0));
+        let text = found.text(Cut::USUAL, None, false);
+        assert!(text.contains("+++ b\\u{a}forged\n") && text.contains("a\\u{a}forged\n"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::row::{By, Row, State, What};
 use super::text::Look;
 use super::words::{clock, counted, duration, figures, first_line, outcome, shown};
 use super::{Cut, Out, Page};
+use crate::io::one_line;
 
 /// A page of Markdown.
 pub struct MarkdownPage<'w> {
@@ -104,7 +105,7 @@ impl Page for MarkdownPage<'_> {
                 ];
                 let facts: Vec<String> = facts
                     .iter()
-                    .filter_map(|(name, fact)| Some(format!("{name}: {}", code(&shown(fact.as_deref()?)))))
+                    .filter_map(|(name, fact)| Some(format!("{name}: {}", code(&one_line(fact.as_deref()?)))))
                     .collect();
                 if facts.is_empty() { Ok(()) } else { self.put(0, &facts.join(" · ")) }
             }

@@ -286,6 +286,19 @@ fn nothing_of_a_log_moves_the_cursor() {
     }
 }
 
+/// What is said of a session stands on lines of its own: none of it is read as another line.
+#[test]
+fn facts_of_a_session_forge_no_line() {
+    let log = r##"{"type":"system","subtype":"init","session_id":"s\n# Turn 2","cwd":"/x\n\n# Turn 3","model":"m\n# Turn 4","tools":[],"permissionMode":"d\n# Turn 5","claude_code_version":"2\n# Turn 6"}
+"##;
+    for page in [
+        text(log.as_bytes(), LOOK),
+        shown(log.as_bytes(), &Pick::default(), |out| Box::new(MarkdownPage::new(out, LOOK))),
+    ] {
+        assert!(page.contains("Turn 6") && !page.lines().any(|line| line.starts_with("# Turn")), "{page}");
+    }
+}
+
 #[test]
 fn what_is_asked_for_is_shown() {
     let log = golden("cursor/read_edit.jsonl");

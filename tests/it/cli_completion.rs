@@ -55,6 +55,21 @@ fn sessions_are_offered_by_their_ids() {
     assert!(fits(&["convert", "0f3"]).is_empty(), "it takes files only");
 }
 
+#[test]
+fn what_power_shell_puts_in_is_a_word() {
+    let script = program().args(["completions", "powershell"]).output().unwrap().stdout;
+    let script = String::from_utf8(script).unwrap();
+    let puts_in: Vec<_> = script
+        .match_indices("CompletionResult]::new(")
+        .map(|(at, word)| &script[at + word.len()..])
+        .collect();
+    assert!(
+        puts_in.len() == 1 && puts_in[0].starts_with("$(if ($cmd -match '^[A-Za-z0-9_./:+-]+$')"),
+        "{script}"
+    );
+    assert!(puts_in[0].contains("EscapeSingleQuotedStringContent($cmd)"), "{script}");
+}
+
 #[cfg(unix)]
 #[test]
 fn bash_completes_behind_a_colon() {

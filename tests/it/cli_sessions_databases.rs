@@ -126,3 +126,16 @@ fn a_damaged_row_hides_no_other() {
     let ran = home.command(&["stats"], &[]);
     assert!(ran.code == 1 && ran.err.contains("1 line cannot be read"), "{}", ran.err);
 }
+
+/// What stands in a table is read. A view says what is to be reckoned, which may have no end.
+#[test]
+fn a_database_that_has_sessions_reckoned_is_refused() {
+    for table in ["session", "message"] {
+        let home = Home::empty();
+        let base = database(&home.scratch);
+        base.execute_batch(&format!("alter table {table} rename to kept; create view {table} as select * from kept"))
+            .unwrap();
+        let ran = home.command(&["stats"], &[]);
+        assert!(ran.code == 3 && ran.err.contains("opencode.db"), "{table}: {} {}", ran.code, ran.err);
+    }
+}

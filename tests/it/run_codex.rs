@@ -368,7 +368,7 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
         .iter()
         .filter(|kind| ["error", "turn.completed", "turn.failed"].contains(kind))
         .count();
-    assert_eq!((end.code(), ends), (130, 0), "{end:#?}");
+    assert_eq!((end.code(), ends), (1, 0), "{end:#?}");
     assert_eq!(end.types()[..2], ["thread.started", "turn.started"], "{end:#?}");
     play.nothing_is_left(Some(process));
 }

@@ -48,8 +48,8 @@ async fn dies(stage: &Stage, since: Instant, what: &str) {
 #[test]
 fn term_and_int_end_the_stream_and_everything_behind_it() {
     within(120, async {
-        for (dialect, args) in [("claude", CLAUDE), ("qwen-code", QWEN)] {
-            for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        for (dialect, args, interrupted) in [("claude", CLAUDE, 0), ("qwen-code", QWEN, 130)] {
+            for (signal, code) in [(Signal::TERM, 143), (Signal::INT, interrupted)] {
                 let stage = stubborn(&endless());
                 let host = busy(dialect, args, &stage);
                 let since = Instant::now();

@@ -256,6 +256,8 @@ fn folders_are_trusted_listed_and_trusted_no_longer() {
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(world.trust(&["remove", one]), (0, format!("{one} is trusted no longer\n")));
     assert_eq!(world.trust(&["remove", one]).0, 1);
+    let evil = world.trust(&["remove", "x\u{1b}[2J\ny"]);
+    assert_eq!(evil, (1, "x\\u{1b}[2J\\u{a}y was not trusted\n".to_owned()));
     assert_eq!(world.trust(&["list"]), (0, format!("{two}\n")));
     // One that is gone can be taken out.
     std::fs::remove_dir(two).unwrap();

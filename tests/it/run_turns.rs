@@ -4,8 +4,11 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use crate::common::{Scratch, golden};
 use crate::support::stage::{CLAUDE, Host, INIT, QWEN, request, result, text, user};
-use crate::support::turns::{ID, begins, replay, said, session, stage, starts, turn, typed};
+use crate::support::turns::{ID, begins, replay, replay_file, said, session, stage, starts, turn, typed};
 use crate::support::within;
 
 const PAIRS: [(&str, &[&str], &str); 4] = [
@@ -212,5 +215,29 @@ fn a_log_that_breaks_off_ends_its_turn() {
             host.close();
             host.end();
         }
+    });
+}
+
+/// The session has another id now, and so have questions whose ids are made of it.
+#[test]
+fn a_question_whose_id_is_made_of_the_session_s_is_answered() {
+    let log = std::fs::read_to_string(golden("claude/sdk_can_use_tool_deny.out.jsonl")).unwrap();
+    let lines = || log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let session = lines().find_map(|line| line["session_id"].as_str().map(str::to_owned)).unwrap();
+    let question = lines().find(|line| line["type"] == "control_request").unwrap();
+    let id = question["request_id"].as_str().unwrap();
+    let scratch = Scratch::new();
+    let file = scratch.file("log.jsonl", log.replace(id, &format!("{session}-1")));
+    within(60, async {
+        let settings = ["--on-ask", "deny", "--silence-timeout", "20"];
+        let mut host = Host::new(replay_file(
+            "cursor",
+            file.to_str().unwrap(),
+            &settings,
+            &["-p", "--output-format", "stream-json", "go"],
+        ));
+        host.close();
+        let end = host.end();
+        assert_eq!((end.code(), &end.lines.last().unwrap()["type"]), (0, &Value::from("result")), "{end:#?}");
     });
 }

@@ -167,6 +167,10 @@ impl Conduct for CodexExec {
         mode != Mode::TEXT
     }
 
+    fn interrupted(&self) -> Option<u8> {
+        Some(1)
+    }
+
     /// Text is the last message alone.
     fn tells_failures(&self, mode: Mode) -> bool {
         mode != Mode::TEXT

@@ -134,10 +134,13 @@ fn what_another_program_has_put_around_lines_is_said() {
         (format!("[pod/x/agent] {QWEN_CODE}"), r#"line 2 is qwen-code behind "[pod/x/agent] ""#),
         (format!("agent-1  | {CLAUDE}"), r#"behind "agent-1  | ""#),
         (format!("data: {CLAUDE}"), r#"behind "data: ""#),
-        (format!("\u{1b}[32m{CLAUDE}\u{1b}[0m"), r"sed 's/\x1b\[[0-9;]*[A-Za-z]//g' takes"),
+        (
+            format!("\u{1b}[32m{CLAUDE}\u{1b}[0m"),
+            r#"sed "$(printf 's/\033\\[[0-9;]*[A-Za-z]//g')" takes"#,
+        ),
         (
             format!("\u{1b}[32mINFO\u{1b}[0m {CLAUDE}"),
-            r"sed 's/\x1b\[[0-9;]*[A-Za-z]//g; s/^[^{]*//' takes",
+            r#"sed "$(printf 's/\033\\[[0-9;]*[A-Za-z]//g; s/^[^{]*//')" takes"#,
         ),
         (
             format!("x={{\"a\":1}} {CLAUDE}"),

@@ -42,7 +42,8 @@ impl fmt::Display for Wrapped {
         write!(f, "line {} is {}", self.line, self.format)?;
         match &self.how {
             How::Behind(before) => {
-                const COLOURS: &str = r"s/\x1b\[[0-9;]*[A-Za-z]//g";
+                // Not every `sed` knows the escape character by a name.
+                const COLOURS: &str = r"s/\033\\[[0-9;]*[A-Za-z]//g";
                 const REST: &str = "s/^[^{]*//";
                 let shown: String = before.chars().take(60).collect();
                 let more = if shown.len() < before.len() { "…" } else { "" };
@@ -51,8 +52,8 @@ impl fmt::Display for Wrapped {
                 let has_words = before.split('\u{1b}').any(is_word);
                 match (before.contains('\u{1b}'), has_words) {
                     _ if before.contains('{') => Ok(()),
-                    (true, true) => write!(f, "; sed '{COLOURS}; {REST}' takes it away"),
-                    (true, false) => write!(f, "; sed '{COLOURS}' takes it away"),
+                    (true, true) => write!(f, "; sed \"$(printf '{COLOURS}; {REST}')\" takes it away"),
+                    (true, false) => write!(f, "; sed \"$(printf '{COLOURS}')\" takes it away"),
                     (false, _) => write!(f, "; sed '{REST}' takes it away"),
                 }
             }

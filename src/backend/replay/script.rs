@@ -148,11 +148,18 @@ impl Script {
         if script.steps.is_empty() {
             return Err(ScriptError::Empty);
         }
+        // Ids of questions may be made of the session's: the host answers to what it reads.
+        let relive_id = |id: &mut String| *id = String::from_utf8_lossy(&relive(id.as_bytes(), &recorded, live)).into_owned();
         for step in &mut script.steps {
             step.line = relive(&step.line, &recorded, live);
+            match &mut step.act {
+                Act::Ask(id) | Act::Withdraw(id) | Act::AnswerInterrupt(id) => relive_id(id),
+                Act::Plain | Act::Answer => {}
+            }
         }
         for answer in &mut script.answers {
             answer.line = relive(&answer.line, &recorded, live);
+            relive_id(&mut answer.id);
         }
         Ok(script)
     }

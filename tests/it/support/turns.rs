@@ -96,10 +96,14 @@ pub(crate) fn said(results: &[&Value]) -> Vec<String> {
 
 /// `agentglot run --as DIALECT --backend replay:GOLDEN`.
 pub(crate) fn replay(dialect: &str, log: &str, settings: &[&str], args: &[&str]) -> Command {
+    replay_file(dialect, &format!("{}/golden/{log}", env!("CARGO_MANIFEST_DIR")), settings, args)
+}
+
+/// The same of a log that lies elsewhere.
+pub(crate) fn replay_file(dialect: &str, log: &str, settings: &[&str], args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
-    let log = format!("replay:{}/golden/{log}", env!("CARGO_MANIFEST_DIR"));
     command
-        .args(["run", "--as", dialect, "--backend", &log])
+        .args(["run", "--as", dialect, "--backend", &format!("replay:{log}")])
         .args(settings)
         .arg("--")
         .args(args);

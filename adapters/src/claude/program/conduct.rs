@@ -161,6 +161,10 @@ impl Conduct for Claude {
         u8::from(ended.is_error)
     }
 
+    fn interrupted(&self) -> Option<u8> {
+        Some(0)
+    }
+
     /// What the program says of a model that was chosen stands in the conversation.
     fn is_said(&self, line: Raw<'_>) -> bool {
         line.get("type").and_then(Raw::string).is_some_and(|word| word.is("user"))
