@@ -244,7 +244,11 @@ impl Encoder {
         call.name.as_escaped().clone_into(&mut held.name);
         held.line.clear();
         held.said = false;
-        held.list = if self.style.native_tools { List::read(call).map(Box::new) } else { None };
+        held.list = if self.style.native_tools {
+            List::read(call).filter(|list| self.plan.takes(list)).map(Box::new)
+        } else {
+            None
+        };
         if let Some(list) = &mut held.list {
             list.tell(call, out);
         } else {

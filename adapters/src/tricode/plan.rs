@@ -50,7 +50,7 @@ enum Step {
 
 const NOTE: &str = "a list of things to do becomes calls of plan";
 const NAME: Str<'static> = Str::trusted("plan");
-/// A plan has no more tasks than this.
+/// A plan has no more tasks than this, for it shows all of itself with each change; a longer list goes over as the call that it was.
 const MOST: usize = 512;
 const PENDING: &str = "pending";
 const CANCELLED: &str = "cancelled";
@@ -62,7 +62,7 @@ impl List {
             return None;
         }
         let todos = call.input.get("todos").filter(|todos| todos.shape() == Some(Shape::Array))?;
-        // A plan shows all of itself with each change: a list that is too long for that is told as a call of its own.
+        // What is no plan need not be read.
         if todos.elements().nth(MOST).is_some() {
             return None;
         }
@@ -139,6 +139,12 @@ fn spelled(body: Str<'_>) -> String {
 }
 
 impl Plan {
+    /// Whether a list makes no plan of too many tasks.
+    pub(super) fn takes(&self, list: &List) -> bool {
+        let before = if list.merge { self.tasks.len() } else { 0 };
+        before + list.tasks.len() <= MOST
+    }
+
     /// Writes the calls of a list, each with its result; `failed` is what was said if it did not go well.
     pub(super) fn answered(&mut self, list: List, failed: Option<Str<'_>>, out: &mut Out) {
         match failed {

@@ -321,6 +321,17 @@ fn lists_of_things_to_do_become_plans() {
         lines[12].contains("\"name\": \"TodoWrite\"") && lines[13].contains("\"name\": \"TodoWrite\""),
         "no list, no plan"
     );
+    // A plan shows all of itself with each change.
+    let many = |count: usize| {
+        String::leak(format!(
+            "{{\"todos\":[{}]}}",
+            vec![r#"{"content":"A","status":"completed"}"#; count].join(",")
+        ))
+    };
+    for (input, name) in [(many(512), "plan"), (many(513), "TodoWrite")] {
+        let calls = [init(), reply(vec![Block::Call(todo("6", input))])];
+        assert!(written(true, ID, &calls).contains(&format!("\"name\": \"{name}\"")), "{name}");
+    }
     // With verbatim tools the calls go as they are.
     assert_eq!(written(false, ID, &log).matches("\"name\": \"TodoWrite\"").count(), 10);
 }
