@@ -282,7 +282,7 @@ fn results_find_their_calls_where_two_have_one_id() {
             let (sessions, _) = crate::session::sessions(out.as_bytes(), crate::read::Source::Is(to.parse().unwrap()));
             assert_eq!(paired(&sessions), ["one", "two"], "{to}: {out}");
         }
-        let (sessions, _) = crate::session::sessions(log.as_bytes(), crate::codec::Dialect::Claude);
+        let (sessions, _) = crate::session::sessions(log.as_bytes(), Dialect::Claude);
         assert_eq!(paired(&sessions), ["one", "two"]);
         let events = crate::testing::converted(log, "claude", "ag-ui");
         let id_of = |what: &str| {
