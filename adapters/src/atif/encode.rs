@@ -47,8 +47,8 @@ struct Own {
 /// The turn that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// It was told that the program has failed, and why.
-    pub(super) failed: bool,
+    /// It was told that the program has failed: in which step, and where in its free room that stands.
+    pub(super) failed: Option<(usize, usize)>,
     /// All that the model said in it, escaped.
     pub(super) said: String,
     /// What people were told last beside it, escaped.

@@ -225,13 +225,11 @@ impl Encoder {
         let step = self.step("system", &event.origin, out);
         step.message.push(part);
         member(&mut step.extra, "error", b"true");
-        if event.origin.parent.is_none() {
-            // The outcome, which follows, says that and more.
-            self.turn.failed = true;
-            return;
-        }
+        let failed = step.extra.len();
         let told = told(&Outcome::new(OutcomeKind::Failed(Place::Backend)), false, out);
         member(&mut step.extra, OUTCOME, &told);
+        let main = event.origin.parent.is_none();
+        self.turn.failed = self.all[0].steps.len().checked_sub(1).filter(|_| main).map(|step| (step, failed));
     }
 
     /// How a turn ended stands with its last step; what went wrong is a step of its own.
@@ -250,7 +248,7 @@ impl Encoder {
             error.into_iter().for_each(|error| out.used(error.as_escaped()));
         } else if worked_out && !is_bare {
             // So it will be again.
-        } else if let Some(error) = error.filter(|_| !self.turn.failed) {
+        } else if let Some(error) = error.filter(|_| self.turn.failed.is_none()) {
             let part = text_part(error, out);
             self.step("system", &event.origin, out).message.push(part);
         } else if is_bare {
@@ -266,6 +264,10 @@ impl Encoder {
             false => out.drop_held(&mut kept, "no place in the target"),
         }
         let fields = self.own_fields(event.fields, At::Line, out);
+        if let Some((step, at)) = self.turn.failed {
+            // The outcome says more than that the program has ended.
+            self.all[0].steps[step].extra.truncate(at);
+        }
         if let Some(step) = self.all[0].steps.last_mut() {
             step.more.extend(fields);
             if !worked_out && !has(&step.more, EXTRA) {
