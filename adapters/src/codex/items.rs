@@ -118,11 +118,6 @@ impl Tool {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether its items have a word for how they ended.
-    pub(super) fn says_how_it_ended(&self) -> bool {
-        self.shows.contains(&"status")
-    }
-
     /// Whether these are arguments of such a call.
     pub(super) fn takes(&self, input: Raw<'_>) -> bool {
         self.needs.iter().all(|name| input.get(name).is_some()) && input.members().all(|(name, _)| self.asks.iter().any(|asks| name.is(asks)))

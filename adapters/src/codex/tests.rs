@@ -91,30 +91,6 @@ fn a_search_whose_words_come_late_is_a_call_when_they_are_there() {
     assert!(stored.contains("\"input\":{\"query\":\"rust\"}"), "{stored}");
 }
 
-/// Items of this kind have no word for how they ended: one that is completed went well.
-#[test]
-fn a_search_that_failed_is_not_completed() {
-    let log = |failed: bool| {
-        format!(
-            r#"{{"type":"assistant","session_id":"s","message":{{"id":"m","role":"assistant","content":[{{"type":"tool_use","id":"c","name":"WebSearch","input":{{"query":"rust"}}}}]}}}}
-{{"type":"user","session_id":"s","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":"x","is_error":{failed}}}]}}}}
-{{"type":"result","subtype":"success","is_error":false,"result":"","session_id":"s","num_turns":1}}
-"#
-        )
-    };
-    for to in ["codex", "codex:app-server"] {
-        let count = |failed: bool| {
-            let out = converted(&log(failed), "claude", to);
-            let events = converted(&out, to, "agentglot");
-            (
-                events.matches("\"kind\":\"web_search\"").count() > 0,
-                events.matches("\"event\":\"tool_result\"").count(),
-            )
-        };
-        assert_eq!((count(false), count(true)), ((true, 1), (true, 0)), "{to}");
-    }
-}
-
 #[test]
 fn what_lacks_what_it_needs_is_damage() {
     for item in [

@@ -366,17 +366,11 @@ impl Encoder {
 
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.begin(event, out);
+        out.renamed(result.call.as_escaped(), COUNTED);
         let id = result.call.as_escaped();
         let waiting = self.turn.calls.take(id).or_else(|| self.late.take(id));
-        let Some(Call { item, name, input, .. }) = waiting else {
-            return out.renamed(id, COUNTED);
-        };
+        let Some(Call { item, name, input, .. }) = waiting else { return };
         let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
-        // Such an item cannot say that it failed: completed, it would be read as what went well.
-        if item.is_some() && result.status != ResultStatus::Success && self.tool(&name, call.1).is_some_and(|tool| !tool.says_how_it_ended()) {
-            return out.left_out("no word in codex for a call of this kind that failed: its item is not completed");
-        }
-        out.renamed(id, COUNTED);
         if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }

@@ -24,9 +24,6 @@ pub(super) struct Tool {
 /// The kind of item that is about other agents.
 pub(super) const AGENTS: &str = "collabAgentToolCall";
 
-/// The kind of item that has no word for how it ended.
-pub(super) const SEARCH: &str = "webSearch";
-
 /// What is done with them, as it is spelled here and by `exec`.
 pub(super) const AGENT_TOOLS: [(&str, &str); 8] = [
     ("\"spawnAgent\"", "\"spawn_agent\""),
@@ -59,7 +56,7 @@ pub(super) static TOOLS: [Tool; 5] = [
         shows: &[("result", "result"), ("error", "error"), ("status", "status")],
     },
     Tool {
-        kind: SEARCH,
+        kind: "webSearch",
         name: "web_search",
         asks: &[("query", "query"), ("action", "action")],
         shows: &[],
@@ -148,7 +145,7 @@ impl Decoder {
         let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
         let opened = self.open.get(item.id).map(|call| call.print);
         // What is searched for may be known at the end only.
-        let is_empty = kind == SEARCH && item.parts.get("query").is_some_and(|query| query.as_str() == "\"\"");
+        let is_empty = kind == "webSearch" && item.parts.get("query").is_some_and(|query| query.as_str() == "\"\"");
         if !whole && (opened.is_some() || is_empty) {
             self.notice(message, Topic::Status, None, sink);
             return Ok(true);

@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 
-use super::calls::{AGENT_TOOLS, AGENTS, SEARCH, TOOLS, Tool};
+use super::calls::{AGENT_TOOLS, AGENTS, TOOLS};
 use super::encode::Encoder;
 use crate::codec::Dialect;
 use crate::codex::items::{addressed, parts};
@@ -75,7 +75,9 @@ impl Encoder {
 
     /// The item of a call, which starts or is completed.
     fn call_item(&mut self, event: &Event<'_>, id: Str<'_>, (name, input): (Str<'_>, Raw<'_>), done: Option<&ToolResult<'_>>, out: &mut Out) {
-        let tool = tool_of(name, input);
+        let tool = TOOLS
+            .iter()
+            .find(|tool| name.is(tool.name) && input.get(tool.asks[0].1).is_some_and(|asked| tool.takes(asked)));
         let status = match done.map(|result| result.status) {
             None => "inProgress",
             Some(ResultStatus::Success) => "completed",
@@ -167,7 +169,7 @@ impl Encoder {
             }
             _ => {}
         }
-        if tool.kind != SEARCH {
+        if tool.kind != "webSearch" {
             out.lit(",\"status\":\"");
             out.lit(status);
             out.lit("\"");
@@ -245,19 +247,8 @@ impl Encoder {
                 Made::whole(vec![of.input.as_str().as_bytes()]).tell_beside(detail.raw, out);
             }
         }
-        // Such an item cannot say that it failed: completed, it would be read as what went well.
-        if result.status != ResultStatus::Success && tool_of(call.0, call.1).is_some_and(|tool| tool.kind == SEARCH) {
-            return out.left_out("no word in codex for a search that failed: its item is not completed");
-        }
         self.call_item(event, result.call, call, Some(result), out);
     }
-}
-
-/// The kind of item that a call is.
-fn tool_of(name: Str<'_>, input: Raw<'_>) -> Option<&'static Tool> {
-    TOOLS
-        .iter()
-        .find(|tool| name.is(tool.name) && input.get(tool.asks[0].1).is_some_and(|asked| tool.takes(asked)))
 }
 
 /// The texts of a result as one.
