@@ -21,12 +21,13 @@ pub(crate) struct Unique {
     renamed: Waiting<String>,
 }
 
+/// There are very many.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     /// The number that comes next behind the id.
-    next: u64,
+    next: u32,
     /// With which calls it was given first, by [`Waiting::made`].
-    made: u64,
+    made: u32,
 }
 
 impl Unique {
@@ -45,10 +46,10 @@ impl Unique {
             self.given.insert(hash(wanted), Given { next: 2, made });
             return None;
         }
-        let mut given = self.given.get(&hash(wanted)).copied().unwrap_or(Given { next: 2, made: u64::MAX });
+        let mut given = self.given.get(&hash(wanted)).copied().unwrap_or(Given { next: 2, made: u32::MAX });
         let mut made = (given.next..).map(|n| (n, format!("{wanted}-{n}")));
         let (n, id) = made.find(|(_, id)| !self.given.contains_key(&hash(id)))?;
-        given.next = n + 1;
+        given.next = n.saturating_add(1);
         self.given.insert(hash(wanted), given);
         Some(id)
     }
@@ -57,7 +58,7 @@ impl Unique {
     pub(crate) fn is_given(&self, id: &str) -> bool {
         let made_of = |(base, n): (&str, &str)| {
             let given = self.given.get(&hash(base))?;
-            Some(n.parse::<u64>().is_ok_and(|n| n >= 2 && n < given.next))
+            Some(n.parse::<u32>().is_ok_and(|n| n >= 2 && n < given.next))
         };
         self.given.contains_key(&hash(id)) || id.rsplit_once('-').and_then(made_of) == Some(true)
     }

@@ -12,12 +12,12 @@ pub(crate) struct Waiting<T> {
     calls: BTreeMap<String, Vec<Waits<T>>>,
     len: usize,
     /// Calls that have this number were made together, with those that come now.
-    made: u64,
+    made: u32,
 }
 
 #[derive(Debug)]
 struct Waits<T> {
-    made: u64,
+    made: u32,
     call: T,
 }
 
@@ -63,11 +63,11 @@ impl<T> Waiting<T> {
 
     /// Calls that come now are not made together with what waits.
     pub(crate) const fn next_round(&mut self) {
-        self.made += 1;
+        self.made = self.made.wrapping_add(1);
     }
 
     /// The number of those that are made together now.
-    pub(crate) const fn made(&self) -> u64 {
+    pub(crate) const fn made(&self) -> u32 {
         self.made
     }
 
