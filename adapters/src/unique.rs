@@ -15,10 +15,19 @@ const MOST: usize = 1 << 14;
 /// Ids of which none is given twice, and what calls are called that had to get another one.
 #[derive(Debug, Default)]
 pub(crate) struct Unique {
-    /// Hashes of the ids that were asked for; with each the number that comes next behind it.
-    given: BTreeMap<u64, u64>,
-    /// What calls are called otherwise, by their own ids, until they have their results.
+    /// Hashes of the ids that were asked for.
+    given: BTreeMap<u64, Given>,
+    /// What calls are called whose ids came twice, by their own ids, until they have their results.
     renamed: Waiting<String>,
+}
+
+/// There are very many.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    /// The number that comes next behind the id.
+    next: u32,
+    /// With which calls it was given first, by [`Waiting::made`].
+    made: u32,
 }
 
 impl Unique {
@@ -33,36 +42,43 @@ impl Unique {
             if self.given.len() == MOST {
                 self.given.clear();
             }
-            self.given.insert(hash(wanted), 2);
+            let made = self.renamed.made();
+            self.given.insert(hash(wanted), Given { next: 2, made });
             return None;
         }
-        let next = self.given.get(&hash(wanted)).copied().unwrap_or(2);
-        let mut made = (next..).map(|n| (n, format!("{wanted}-{n}")));
+        let mut given = self.given.get(&hash(wanted)).copied().unwrap_or(Given { next: 2, made: u32::MAX });
+        let mut made = (given.next..).map(|n| (n, format!("{wanted}-{n}")));
         let (n, id) = made.find(|(_, id)| !self.given.contains_key(&hash(id)))?;
-        self.given.insert(hash(wanted), n + 1);
+        given.next = n.saturating_add(1);
+        self.given.insert(hash(wanted), given);
         Some(id)
     }
 
     /// Whether an id was asked for, or made of one that was.
     pub(crate) fn is_given(&self, id: &str) -> bool {
         let made_of = |(base, n): (&str, &str)| {
-            let next = self.given.get(&hash(base))?;
-            Some(n.parse::<u64>().is_ok_and(|n| n >= 2 && n < *next))
+            let given = self.given.get(&hash(base))?;
+            Some(n.parse::<u32>().is_ok_and(|n| n >= 2 && n < given.next))
         };
         self.given.contains_key(&hash(id)) || id.rsplit_once('-').and_then(made_of) == Some(true)
     }
 
     /// A call of this id is made. What it is called instead, if another one has the id, or if that is none.
-    pub(crate) fn call(&mut self, id: &str) -> Option<&str> {
+    pub(crate) fn call(&mut self, id: &str) -> Option<String> {
         let fresh = match id {
             "" => self.named("call"),
             id => self.fresh(id)?,
         };
-        self.renamed.add(id, fresh);
-        self.called(id)
+        // The one that has the id itself was made together with this one: the first result is its own.
+        let first = self.given.get(&hash(id)).filter(|_| !id.is_empty());
+        if first.is_some_and(|given| given.made == self.renamed.made()) && self.renamed.get(id).is_none() {
+            self.renamed.add(id, id.to_owned());
+        }
+        self.renamed.add(id, fresh.clone());
+        Some(fresh)
     }
 
-    /// The same of the last call of this id that has no result yet.
+    /// What the call of this id is called that waits for the next result.
     pub(crate) fn called(&self, id: &str) -> Option<&str> {
         self.renamed.get(id).map(String::as_str)
     }
@@ -77,7 +93,7 @@ impl Unique {
                     let Some(id) = self.call(call.id.as_escaped()) else { continue };
                     out.used(call.id.as_escaped());
                     out.invented(at, "another call of the session has its id");
-                    let id = Str::trusted(arena.alloc_str(id));
+                    let id = Str::trusted(arena.alloc_str(&id));
                     let all = blocks.get_or_insert_with(|| bumpalo::collections::Vec::from_iter_in(reply.blocks.iter().copied(), arena));
                     all[n] = Block::Call(ToolCall { id, ..*call });
                 }
@@ -85,7 +101,7 @@ impl Unique {
                 Kind::Reply(arena.alloc(Reply { blocks, ..*reply }))
             }
             Kind::ToolResult(result) => {
-                let id = self.answered(result.call.as_escaped())?;
+                let id = self.answered(result.call.as_escaped()).filter(|id| *id != result.call.as_escaped())?;
                 out.used(result.call.as_escaped());
                 let call = Str::trusted(arena.alloc_str(&id));
                 Kind::ToolResult(arena.alloc(ToolResult { call, ..*result }))
@@ -93,11 +109,15 @@ impl Unique {
             Kind::Request(request) => {
                 let permission = request.permission?;
                 let call = permission.call?;
-                let id = self.called(call.as_escaped())?;
+                let id = self.called(call.as_escaped()).filter(|id| *id != call.as_escaped())?;
                 out.used(call.as_escaped());
                 let call = Some(Str::trusted(arena.alloc_str(id)));
                 let permission = Some(&*arena.alloc(Permission { call, ..*permission }));
                 Kind::Request(arena.alloc(Request { permission, ..*request }))
+            }
+            Kind::Outcome(_) => {
+                self.renamed.next_round();
+                return None;
             }
             _ => return None,
         };
@@ -131,13 +151,21 @@ mod tests {
         let mut ids = Unique::default();
         assert_eq!(ids.call("a"), None);
         assert_eq!(ids.answered("a"), None);
-        assert_eq!(ids.call("a"), Some("a-2"));
+        assert_eq!(ids.call("a"), Some("a-2".to_owned()));
         assert_eq!(ids.called("a"), Some("a-2"));
-        assert_eq!(
-            (ids.call("").map(str::to_owned), ids.answered("")),
-            (Some("call".to_owned()), Some("call".to_owned()))
-        );
+        assert_eq!((ids.call(""), ids.answered("")), (Some("call".to_owned()), Some("call".to_owned())));
         assert_eq!((ids.answered("a"), ids.answered("a")), (Some("a-2".to_owned()), None));
+    }
+
+    #[test]
+    fn results_of_calls_that_were_made_together_have_their_order() {
+        let mut ids = Unique::default();
+        let named = |id: &str| Some(id.to_owned());
+        assert_eq!((ids.call("a"), ids.call("a"), ids.call("a")), (None, named("a-2"), named("a-3")));
+        assert_eq!(
+            (ids.answered("a"), ids.answered("a"), ids.answered("a"), ids.answered("a")),
+            (named("a"), named("a-2"), named("a-3"), None)
+        );
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub struct Logs {
     pub(crate) usage_at: &'static [&'static str],
     /// Where a compaction names the lines that it keeps, which may be told again: a field, and the names on the way through it.
     pub(crate) kept_at: &'static [&'static str],
+    /// What the program writes in the user's role when the user stops it begins so. The outcome of the turn says it to others.
+    pub(crate) stop_notice: &'static str,
     /// Whether the outcome of a turn lists the calls that were refused.
     pub lists_denials: bool,
     /// Whether a line that begins a session, names it and says its program's version is this dialect's for that alone.
@@ -110,6 +112,7 @@ impl Logs {
         commands_outlive_turns: false,
         usage_at: &[],
         kept_at: &[],
+        stop_notice: "",
         lists_denials: false,
         version_tells: false,
         ends: Ends::Said,

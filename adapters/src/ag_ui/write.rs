@@ -465,7 +465,7 @@ impl Encoder {
     fn call_id(&mut self, id: Str<'_>, parent: Option<Str<'_>>, out: &Out) -> String {
         let run = self.run.get_or_insert_default();
         let id = id.as_escaped();
-        let written = run.calls.call(id).unwrap_or(id).to_owned();
+        let written = run.calls.call(id).unwrap_or_else(|| id.to_owned());
         if written != id {
             out.invented("/toolCallId", "another call of the run has its id");
         }

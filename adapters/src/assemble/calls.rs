@@ -31,6 +31,10 @@ pub(super) struct Calls {
     unsaid: BTreeMap<String, Vec<(String, Kept)>>,
     /// The latest calls that were answered for their agent when their turn was over, by their ids.
     given_up: VecDeque<String>,
+    /// Counts results: calls between two of them were made together.
+    made: u32,
+    /// Two calls waited under one id.
+    twice: bool,
 }
 
 /// A call that waits for its result.
@@ -48,6 +52,8 @@ struct Stored {
     resolved: bool,
     /// What came of it, in short.
     answer: u64,
+    /// [`Calls::made`] when it was made.
+    made: u32,
     /// The call before this one whose id has the same hash.
     before: Option<Place>,
 }
@@ -72,6 +78,8 @@ const NEAR: usize = 6;
 const SPARE: usize = 64;
 /// So many bytes of texts that nobody needs are little.
 const UNUSED: usize = 1 << 12;
+/// Of calls that have one id and were made together none is farther from the last one.
+const TOGETHER: usize = 64;
 /// How many calls of turns that are over wait for their results: those before them get none any more.
 const OUTLIVING: usize = 256;
 
@@ -92,10 +100,12 @@ impl Calls {
 
     fn store(&mut self, at: Option<usize>, call: &ToolCall<'_>, cx: Cx<'_>) -> usize {
         // One that has its result makes room for the next of its id.
-        let done = || self.find(call.id).filter(|at| self.all[*at].resolved);
-        let at = match at.or_else(done) {
-            Some(at) => at,
-            None => self.fresh(call.id.as_escaped()),
+        let at = match at.or_else(|| self.find(call.id)) {
+            Some(before) if at.is_some() || self.all[before].resolved => before,
+            before => {
+                self.twice |= before.is_some();
+                self.fresh(call.id.as_escaped())
+            }
         };
         let long = Long::of(call.input.as_str(), cx);
         let input = if long.is_some() { "" } else { call.input.as_str() };
@@ -110,7 +120,9 @@ impl Calls {
         let stored = &mut self.all[at];
         stored.name = length(name);
         stored.input = length(input);
-        stored.resolved = false;
+        if std::mem::take(&mut stored.resolved) {
+            stored.made = self.made;
+        }
         stored.kind = call.kind;
         stored.sound = call.input.is_checked();
         self.tidy();
@@ -143,6 +155,7 @@ impl Calls {
             sound: false,
             resolved: false,
             answer: 0,
+            made: self.made,
             before: None,
         });
         self.text.push_str(id);
@@ -159,6 +172,7 @@ impl Calls {
         if std::mem::replace(&mut self.all[at].resolved, true) {
             return None;
         }
+        self.made = self.made.wrapping_add(1);
         *part = self.long.remove(&at);
         let call = match part {
             Some(part) => self.call(at, id, part.text(), cx),
@@ -231,13 +245,19 @@ impl Calls {
         self.last_where(id.as_escaped(), |_| true)
     }
 
-    /// The place of the call that a result with this id is of: the last one that waits for its result.
+    /// The place of the call that a result with this id is of: the first one that waits of those that were made together last.
     pub(super) fn find_for_result(&self, id: Str<'_>) -> Option<usize> {
         let last = self.find(id)?;
-        match self.all[last].resolved {
-            true => self.last_where(id.as_escaped(), |call| !call.resolved).or(Some(last)),
-            false => Some(last),
+        let last = match self.all[last].resolved {
+            true => self.last_where(id.as_escaped(), |call| !call.resolved).unwrap_or(last),
+            false => last,
+        };
+        if !self.twice || self.all[last].resolved {
+            return Some(last);
         }
+        let made = self.all[last].made;
+        let is_first = |at: &usize| !self.all[*at].resolved && self.all[*at].made == made && alike(self.id(*at), id.as_escaped());
+        (last.saturating_sub(TOGETHER)..last).find(is_first).or(Some(last))
     }
 
     fn last_where(&self, id: &str, is: impl Fn(&Stored) -> bool) -> Option<usize> {
@@ -317,6 +337,7 @@ impl Calls {
             };
             self.long.extend(long.remove(&at).map(|long| (place, long)));
         }
+        (self.made, self.twice) = (1, before.twice);
     }
 
     /// Forgets all of them, and keeps a little memory.
@@ -326,6 +347,7 @@ impl Calls {
         self.text.clear();
         self.text.shrink_to(KEEP);
         self.unused = 0;
+        self.twice = false;
         self.long.clear();
         self.last.clear();
     }

@@ -69,6 +69,8 @@ pub struct Assembler {
     one_turn_a_run: bool,
     free_subagents: bool,
     results_outlive_turns: bool,
+    /// What the source's program writes in the user's role when the user stops it begins so.
+    stop_notice: &'static str,
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
     both_sides: bool,
@@ -219,6 +221,7 @@ impl Assembler {
             one_turn_a_run: vendor.logs.one_turn_a_run,
             free_subagents: vendor.logs.free_subagents,
             results_outlive_turns: vendor.logs.results_outlive_turns,
+            stop_notice: vendor.logs.stop_notice,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
             late_calls,

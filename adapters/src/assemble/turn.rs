@@ -119,7 +119,17 @@ impl Assembler {
         if self.duties.foreign && prompt.is_mark() {
             return down.out.left_out("a mark of the program's own, without a word");
         }
+        if self.duties.foreign && self.is_stop_notice(prompt) {
+            return down
+                .out
+                .left_out("the program's words for a turn that the user has stopped: the outcome says it");
+        }
         self.pass(event, down);
+    }
+
+    fn is_stop_notice(&self, prompt: &Prompt<'_>) -> bool {
+        let says = |text: Str<'_>| text.as_escaped().starts_with(self.stop_notice);
+        prompt.source == PromptSource::Agent && !self.stop_notice.is_empty() && prompt.content.texts().next().is_some_and(says)
     }
 
     pub(super) fn request<'a>(&mut self, event: &Event<'a>, request: &Request<'a>, down: &mut Down<'_, 'a>) {

@@ -518,7 +518,7 @@ pub(super) fn status(result: &ToolResult<'_>, meta: Option<Raw<'_>>) -> ResultSt
         return ResultStatus::Denied;
     }
     let interrupted = result.detail.and_then(|d| d.raw.get("interrupted")).and_then(Raw::bool) == Some(true);
-    let notice = |text: Str<'_>| text.begins("[Request interrupted by user");
+    let notice = |text: Str<'_>| text.begins(super::STOP_NOTICE);
     let told = match result.content {
         Content::Text(text) => notice(text),
         content => content.texts().next().is_some_and(notice),

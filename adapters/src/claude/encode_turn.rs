@@ -52,7 +52,7 @@ pub(super) struct Turn {
 
 /// What stands in the user's place where the host has stopped the turn.
 fn is_interrupt(content: Content<'_>) -> bool {
-    let says = |text: Str<'_>| text.as_escaped().starts_with("[Request interrupted by user");
+    let says = |text: Str<'_>| text.as_escaped().starts_with(super::STOP_NOTICE);
     match content {
         Content::Text(text) => says(text),
         Content::Blocks([Block::Text { text, .. }]) => says(*text),

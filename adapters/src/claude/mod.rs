@@ -67,11 +67,15 @@ pub static VENDOR: Vendor = Vendor {
         results_outlive_turns: true,
         usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
         kept_at: &["compact_metadata", "preserved_messages", "uuids"],
+        stop_notice: STOP_NOTICE,
         lists_denials: true,
         version_tells: true,
         ..Logs::USUAL
     },
 };
+
+/// What the program writes in the user's role when the user stops it begins so.
+const STOP_NOTICE: &str = "[Request interrupted by user";
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.
 static WORDS: Vocabulary = Vocabulary {

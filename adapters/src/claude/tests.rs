@@ -260,6 +260,31 @@ fn a_refusal_is_read_back_as_one() {
     assert!(events.contains("\"outcome\":\"refused\",\"is_error\":true"), "{claude}\n{events}");
 }
 
+/// What the program writes in the user's role when the user stops it is nothing that the user asks: other dialects say that the turn
+/// was cancelled.
+#[test]
+fn a_notice_of_an_interrupt_is_no_prompt_elsewhere() {
+    let log = r#"{"type":"system","subtype":"init","session_id":"s","model":"x","cwd":"/w","tools":[],"uuid":"1"}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"x","content":[{"type":"text","text":"Half"}]},"session_id":"s","uuid":"2"}
+{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]},"session_id":"s","uuid":"3"}
+{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s","terminal_reason":"aborted_streaming","uuid":"4"}
+"#;
+    for to in [
+        "gemini:chat",
+        "opencode:export",
+        "codex:rollout",
+        "qwen-code:chat",
+        "openai:messages",
+        "sharegpt",
+    ] {
+        let (out, ledger) = crate::testing::traced(log, "claude", to);
+        assert!(out.contains("Half") && !out.contains("interrupted by"), "{to}: {out}");
+        assert!(ledger.contains("that the user has stopped"), "{to}: {ledger}");
+    }
+    let stored = crate::testing::converted(log, "claude", "claude:transcript");
+    assert!(stored.contains("[Request interrupted by user]"), "{stored}");
+}
+
 /// The id of a reply goes over into the file of a session.
 #[test]
 fn a_reply_keeps_its_id_in_a_transcript() {

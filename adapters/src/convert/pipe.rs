@@ -214,11 +214,11 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     /// is.
     fn source(&mut self, format: Format, at: Option<u64>) {
         *self.source = format;
-        self.sessions.header(at);
         if *self.fresh {
-            let at = self.sessions.begins_at().unwrap_or(self.options.at);
-            self.begin_session(at, self.assembler.prompts_used());
+            self.begin_session(at.unwrap_or(self.options.at), self.assembler.prompts_used());
         }
+        // Before the first session there is none that it could be another than.
+        self.sessions.header(at.filter(|_| !*self.fresh));
     }
 
     fn spelled(&mut self, spelling: &Spelling<'a>) {
@@ -259,7 +259,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             if !is_current && !id.is_empty() && self.is_another(event, id.as_escaped()) {
                 return;
             }
-            if is_current && self.sessions.begins_again() && !self.sessions.is_unnamed() {
+            if is_current && self.sessions.begins_again() {
                 self.told.another = Some(id.as_escaped().to_owned());
                 return;
             }
@@ -342,10 +342,10 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         let session = input.origin.session.filter(|_| matches!(input.kind, InputKind::Prompt(_)));
         let is_other = session.map(|id| !self.sessions.is_current(id.as_escaped()));
         let another = match self.sessions.is_headed() {
-            true => self.sessions.begins_again() || is_other.unwrap_or(!self.assembler.is_in_turn()),
+            true => is_other.unwrap_or(!self.assembler.is_in_turn()),
             false => is_other == Some(true) && self.options.from.mode.serves_many,
         };
-        if another && !self.sessions.is_unnamed() {
+        if self.sessions.begins_again() || another && !self.sessions.is_unnamed() {
             self.told.another = Some(session.unwrap_or_default().as_escaped().to_owned());
             return;
         }

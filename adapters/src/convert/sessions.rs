@@ -141,11 +141,11 @@ impl Sessions {
     /// Whether a line that names no session begins another one, for it is the first behind a header.
     #[inline]
     pub(super) const fn begins_unnamed(&self, in_turn: bool) -> bool {
-        self.is_headed() && !in_turn && !self.is_unnamed()
+        self.begins_again() || self.is_headed() && !in_turn && !self.is_unnamed()
     }
 
-    /// Whether a line that names the session begins another one of the same id: the header before it says where in the log that stood, and
-    /// not at its beginning, with which stored logs are put together.
+    /// Whether the next line begins another session whatever it names, the same or nothing: the header before it says where in the log
+    /// that stood, and not at its beginning, with which stored logs are put together.
     #[inline]
     pub(super) const fn begins_again(&self) -> bool {
         matches!(self.next, Next::Headed(Some(_)))
@@ -162,7 +162,7 @@ impl Sessions {
     /// A line of this kind names another session than the one before; `in_turn`: that one is in the middle of a turn.
     #[cold]
     pub(crate) fn step(&mut self, id: &str, kind: &Kind<'_>, in_turn: bool) -> Step {
-        if self.current.is_empty() {
+        if self.is_unnamed() && !self.begins_again() {
             id.clone_into(&mut self.current);
             return Step::GoesOn;
         }

@@ -229,7 +229,7 @@ fn the_ledger_says_where_lines_stood_that_waited() {
     assert_eq!(converter.lines(), log.lines().count() as u64);
 }
 
-/// Ids of calls may come twice: a result is of the last call that waits.
+/// Ids of calls may come twice: a result is of the first call that waits of those that were made together.
 #[test]
 fn results_find_their_calls_where_two_have_one_id() {
     let call = |message: &str, calls: &[&str]| {
@@ -255,7 +255,7 @@ fn results_find_their_calls_where_two_have_one_id() {
             String::new(),
         ]
         .join("\n"),
-        [call("m1", &["one", "two"]), result("two"), result("one"), end, String::new()].join("\n"),
+        [call("m1", &["one", "two"]), result("one"), result("two"), end, String::new()].join("\n"),
     ];
     for log in &logs {
         // Each line that holds a result holds its call.
@@ -277,6 +277,13 @@ fn results_find_their_calls_where_two_have_one_id() {
                 "{export}"
             );
         }
+        for to in ["acp", "claude:transcript", "codex:rollout", "gemini:chat", "qwen-code:chat"] {
+            let out = crate::testing::converted(log, "claude", to);
+            let (sessions, _) = crate::session::sessions(out.as_bytes(), crate::read::Source::Is(to.parse().unwrap()));
+            assert_eq!(paired(&sessions), ["one", "two"], "{to}: {out}");
+        }
+        let (sessions, _) = crate::session::sessions(log.as_bytes(), Dialect::Claude);
+        assert_eq!(paired(&sessions), ["one", "two"]);
         let events = crate::testing::converted(log, "claude", "ag-ui");
         let id_of = |what: &str| {
             let line = events.lines().find(|line| line.contains(what) && !line.contains("SNAPSHOT")).unwrap();
@@ -285,6 +292,18 @@ fn results_find_their_calls_where_two_have_one_id() {
         assert_eq!((id_of("run one"), id_of("run two")), (id_of("out one"), id_of("out two")), "{events}");
         assert_ne!(id_of("run one"), id_of("run two"));
     }
+}
+
+/// What was run, where the result says the same.
+fn paired(sessions: &[crate::session::Session]) -> Vec<String> {
+    let calls = sessions.iter().flat_map(|session| &session.turns).flat_map(|turn| turn.calls());
+    let ran = calls.filter_map(|call| {
+        let (_, ran) = call.input.as_str().split_once("run ")?;
+        let what = ran.split(['"', '\'']).next()?;
+        let result = call.result.as_ref()?.content.text();
+        result.contains(&format!("out {what}")).then(|| what.to_owned())
+    });
+    ran.collect()
 }
 
 /// The payloads of a model's stream look like lines of another dialect, and begin no session in it.

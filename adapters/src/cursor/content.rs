@@ -81,9 +81,11 @@ impl<'a> Found<'a> {
             Some(body) => self.failed(body, &mut text),
             None => text.value(result),
         }
+        let is_aborted = || self.body.and_then(|body| body.get("aborted")).and_then(Raw::bool) == Some(true);
         let status = match (self.is_success, self.is_rejected) {
             (true, _) => ResultStatus::Success,
             (false, true) => ResultStatus::Denied,
+            (false, false) if is_aborted() => ResultStatus::Canceled,
             (false, false) => ResultStatus::Error,
         };
         let text = text.into_str(cx);
@@ -330,6 +332,17 @@ mod tests {
         let found = Found::read(&mut Cursor::new(result)).unwrap();
         let (_, content) = found.content(tool, Raw::trusted(result), &cx);
         content.texts().map(|s| s.unescape().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_that_was_stopped_is_no_failure() {
+        let arena = bumpalo::Bump::new();
+        let cx = Cx::new(&arena);
+        for (aborted, status) in [(true, ResultStatus::Canceled), (false, ResultStatus::Error)] {
+            let result = format!(r#"{{"failure":{{"command":"sleep 9","exitCode":1,"aborted":{aborted}}}}}"#);
+            let found = Found::read(&mut Cursor::new(&result)).unwrap();
+            assert_eq!(found.content("shellToolCall", Raw::trusted(&result), &cx).0, status);
+        }
     }
 
     #[test]

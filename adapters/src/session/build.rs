@@ -257,16 +257,32 @@ impl Turn {
             .or_else(|| strays.iter_mut().rev().find_map(|stray| stray.thread.call(id)))
     }
 
+    /// The call that a result under that id is of.
+    fn answers(&mut self, origin: &events::Origin, id: &str) -> Option<&mut Call> {
+        let parent = origin.parent.as_deref();
+        let inside = |turn: &mut Self| {
+            let subagent = turn.call(parent?)?.subagent.as_mut()?;
+            subagent.thread.answers(id).map(|_| ())
+        };
+        if inside(self).is_some() {
+            return self.call(parent?)?.subagent.as_mut()?.thread.answers(id);
+        }
+        let Self { thread, strays, .. } = self;
+        thread
+            .answers(id)
+            .or_else(|| strays.iter_mut().rev().find_map(|stray| stray.thread.answers(id)))
+    }
+
     fn result(&mut self, origin: &events::Origin, mut result: ToolResult, place: u64) {
         let of = result.of.take();
-        if self.call(&result.call).is_none() {
+        if self.answers(origin, &result.call).is_none() {
             let made = of.unwrap_or_else(|| events::ToolCall::new(&result.call, result.name.as_deref().unwrap_or_default(), events::Json::default()));
             self.thread_of(origin)
                 .round(None, place)
                 .blocks
                 .push(Block::Call(Box::new(Call::new(made))));
         }
-        if let Some(call) = self.call(&result.call) {
+        if let Some(call) = self.answers(origin, &result.call) {
             call.answered.clone_from(&origin.time);
             call.places.1 = place;
             call.result = Some(result);
@@ -419,6 +435,25 @@ impl Thread {
             }
         }
         None
+    }
+
+    /// The call that a result under that id is of: in the last round that has any, the first one that has none yet.
+    fn answers(&mut self, id: &str) -> Option<&mut Call> {
+        let is = |block: &Block| matches!(block, Block::Call(call) if call.id == id);
+        let waits = |block: &Block| matches!(block, Block::Call(call) if call.id == id && call.result.is_none());
+        self.rounds.iter_mut().rev().find_map(|round| {
+            if let Some(last) = round.blocks.iter().rposition(is) {
+                let first = round.blocks[..last].iter().position(waits);
+                return match &mut round.blocks[first.unwrap_or(last)] {
+                    Block::Call(call) => Some(&mut **call),
+                    _ => None,
+                };
+            }
+            round.blocks.iter_mut().rev().find_map(|block| match block {
+                Block::Call(call) => call.subagent.as_mut()?.thread.answers(id),
+                _ => None,
+            })
+        })
     }
 
     fn permission(&mut self, id: Option<&str>) -> Option<&mut Permission> {

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use super::line::Line;
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{Part, Reader, Said};
+use crate::claude::STOP_NOTICE;
 use crate::claude::decode::{is_local_output, status};
 use crate::codec::{Cx, Decode, stray};
 use crate::event::{
@@ -27,9 +28,6 @@ pub struct Decoder {
 
 /// The kind of origin of what a task in the background tells.
 pub(super) const NEWS: &str = "task-notification";
-
-/// What the program writes in the user's role when the user stops it.
-const INTERRUPTED: &str = "[Request interrupted by user";
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -161,7 +159,7 @@ impl Decoder {
     fn prompt<'a>(&mut self, line: Line<'_, 'a>, content: Content<'a>, sink: &mut dyn Sink<'a>) {
         let cx = *line.reader.cx;
         let first = content.texts().next().unwrap_or_default();
-        let stopped = first.begins(INTERRUPTED);
+        let stopped = first.begins(STOP_NOTICE);
         let local = is_local_output(first);
         let own = line.is_meta || stopped || local;
         let main = self.kept.is_main() && !(line.is_sidechain && self.kept.has_begun() && !self.alone);

@@ -1,7 +1,7 @@
 //! What the program tells people: what went wrong, and what ended a turn.
 
 use super::encode::Encoder;
-use crate::event::{Block, Event, Outcome, OutcomeKind, Place, Reply};
+use crate::event::{Block, Event, Origin, Outcome, OutcomeKind, Place, Reply};
 use crate::gemini::ends::telling;
 use crate::json::{Out, Str};
 use crate::store::known_time;
@@ -47,16 +47,16 @@ impl Encoder {
             (Some(text), Some(told)) if told.contains(text.as_escaped()) => out.used(text.as_escaped()),
             // It went wrong once.
             (_, Some(_)) => {}
-            (Some(text), None) if words.is_some() => self.aside(event, "error", text, out),
+            (Some(text), None) if words.is_some() => self.aside(&event.origin, "error", text, out),
             (text, None) if words.is_none() => {
                 let read = |message: &str| OutcomeKind::named(message).unwrap_or(OutcomeKind::Failed(Place::Model));
                 let message = outcome.kind.message(text, outcome.kind.prefix(), read, "/content", out);
-                self.aside(event, "error", Str::trusted(&message), out);
+                self.aside(&event.origin, "error", Str::trusted(&message), out);
             }
             (_, None) => {}
         }
         if let Some(words) = words {
-            self.aside(event, "info", Str::trusted(words), out);
+            self.aside(&event.origin, "info", Str::trusted(words), out);
         }
         out.carried();
     }
@@ -65,13 +65,13 @@ impl Encoder {
     pub(super) fn failure(&mut self, event: &Event<'_>, text: Str<'_>, out: &mut Out) {
         self.flush(out);
         self.failed = Some(text.as_escaped().to_owned());
-        self.aside(event, "error", text, out);
+        self.aside(&event.origin, "error", text, out);
     }
 
     /// What the program tells people.
-    fn aside(&mut self, event: &Event<'_>, kind: &str, text: Str<'_>, out: &mut Out) {
-        let id = self.kept.line_id(event.origin.id, "/id", out);
-        let time = known_time(event.origin.time, out);
+    pub(super) fn aside(&mut self, origin: &Origin<'_>, kind: &str, text: Str<'_>, out: &mut Out) {
+        let id = self.kept.line_id(origin.id, "/id", out);
+        let time = known_time(origin.time, out);
         self.head(&id, time, kind, out);
         out.str(text);
         out.lit("}\n");

@@ -121,6 +121,15 @@ impl Encoder {
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
         self.flush(out);
+        // Before the user has asked anything no line shows it as another's words: it would be read as what the user asks first.
+        if prompt.source == PromptSource::Agent && self.asked.is_empty() && !self.own {
+            let texts: Vec<&str> = prompt.content.texts().map(Str::as_escaped).collect();
+            texts.iter().for_each(|text| out.used(text));
+            if prompt.content.has_other_than_text() {
+                out.left_out("what is no text in a prompt");
+            }
+            return self.aside(origin, "info", Str::trusted(&texts.join("\\n")), out);
+        }
         let id = self.kept.line_id(origin.id, "/id", out);
         let time = known_time(origin.time, out);
         self.head(&id, time, "user", out);

@@ -21,6 +21,8 @@ pub struct Decoder {
     turn: Turn,
     /// What is read is the session of a subagent, which works for this call.
     child: Option<Child>,
+    /// The turn has begun with what the program says in the user's place, and nobody has asked or replied.
+    only_told: bool,
 }
 
 impl Decode for Decoder {
@@ -172,7 +174,9 @@ impl Decoder {
         };
         // The program says something too in the user's place, and goes on.
         let by_program = parts().next().is_some() && !parts().any(is_users);
-        if !by_program {
+        if by_program {
+            self.only_told |= !self.turn.is_open();
+        } else if !std::mem::take(&mut self.only_told) {
             self.end_turn(&cx, sink);
         }
         self.turn.goes_on();
@@ -206,6 +210,7 @@ impl Decoder {
 
     /// A reply of the model: a round.
     fn answer<'a>(&mut self, mut message: Message<'a>, sink: &mut dyn Sink<'a>) {
+        self.only_told = false;
         let (cx, origin) = (message.cx, message.origin);
         let error = message.info.get("error").filter(|error| error.shape() == Some(Shape::Object));
         let finish = message.info.get("finish").and_then(Raw::string);

@@ -32,6 +32,24 @@ fn it_is_made_again_of_its_events() {
     );
 }
 
+/// What the program says in the user's place before the user asks anything is of the turn that the user begins.
+#[test]
+fn what_the_program_says_first_is_no_turn() {
+    let log = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}
+{"type":"TEXT_MESSAGE_CHUNK","messageId":"s","role":"system","delta":"Be kind."}
+{"type":"TEXT_MESSAGE_CHUNK","messageId":"u","role":"user","delta":"Hi"}
+{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","role":"assistant","delta":"Hello"}
+{"type":"RUN_FINISHED","threadId":"t","runId":"r"}
+"#;
+    for to in ["opencode:export", "gemini:chat", "qwen-code:chat", "claude:transcript"] {
+        let out = converted(log, "ag-ui", to);
+        let events = converted(&out, to, "agentglot");
+        let count = |what: &str| events.matches(what).count();
+        assert!(out.contains("Be kind."), "{to}: {out}");
+        assert_eq!((count("\"source\":\"host\""), count("\"event\":\"outcome\"")), (1, 1), "{to}: {events}");
+    }
+}
+
 #[test]
 fn a_turn_ends_as_its_last_message_says() {
     let end = |old: &str, new: &str| -> serde_json::Value {

@@ -336,6 +336,38 @@ fn that_are_heard_of_before_they_begin_take_no_turn_over() {
     wrongs.finish("sessions");
 }
 
+/// Of sessions that name themselves late or never, stored events tell as well where each begins, which made-up ids tell.
+#[test]
+fn that_name_themselves_late_are_stored_as_such() {
+    let claude = crate::common::format("claude");
+    let answer = |pid: u32| {
+        format!(
+            r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"i{pid}","response":{{"commands":[],"models":[],"account":{{}},"pid":{pid}}}}}}}"#
+        )
+    };
+    let session = |id: &str| {
+        format!(
+            r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"{id}","tools":[],"model":"m","permissionMode":"default","uuid":"{id}-1"}}
+{{"type":"assistant","message":{{"id":"m1","role":"assistant","model":"m","content":[{{"type":"text","text":"one"}}]}},"session_id":"{id}","uuid":"{id}-2"}}
+{{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":"one","session_id":"{id}","total_cost_usd":0,"usage":{{}},"uuid":"{id}-3"}}"#
+        )
+    };
+    let log = [session("aaaaaaaa-1"), answer(1), answer(2), session("bbbbbbbb-2"), String::new()].join("\n");
+    let stored = convert(&verbatim(claude, events()), log.as_bytes());
+    let mut wrongs = Wrongs::default();
+    for to in targets(claude).into_iter().filter(|to| *to != events()) {
+        wrongs.check();
+        let (direct, back) = (
+            convert(&verbatim(claude, to), log.as_bytes()).out,
+            convert(&verbatim(events(), to), &stored.out).out,
+        );
+        if direct != back {
+            wrongs.add(format!("stored claude -> {to}"), parting(&direct, &back));
+        }
+    }
+    wrongs.finish("sessions");
+}
+
 /// A session in another dialect is followed, or said to be damage.
 #[test]
 fn in_another_dialect_are_followed_or_told() {
