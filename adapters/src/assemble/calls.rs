@@ -31,8 +31,8 @@ pub(super) struct Calls {
     unsaid: BTreeMap<String, Vec<(String, Kept)>>,
     /// The latest calls that were answered for their agent when their turn was over, by their ids.
     given_up: VecDeque<String>,
-    /// Counts results: calls between two of them were made together.
-    made: u32,
+    /// Counts results, up to 255 and anew: calls between two of them were made together.
+    made: u8,
     /// Two calls waited under one id.
     twice: bool,
 }
@@ -53,7 +53,7 @@ struct Stored {
     /// What came of it, in short.
     answer: u64,
     /// [`Calls::made`] when it was made.
-    made: u32,
+    made: u8,
     /// The call before this one whose id has the same hash.
     before: Option<Place>,
 }
@@ -71,6 +71,9 @@ pub(super) enum Long {
 
 /// The place of a call among [`Calls::all`], counted from 1. There are never so many that it would not hold.
 type Place = NonZero<u32>;
+
+// There may be millions.
+const _: () = assert!(size_of::<Stored>() == 32);
 
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
 const NEAR: usize = 6;
