@@ -306,7 +306,7 @@ fn object(out: &mut Out, write: impl FnOnce(&mut Out)) {
     out.lit("{");
     let from = out.len();
     write(out);
-    if out.len() > from && out.written()[from] == b',' {
+    if out.since(from).starts_with(b",") {
         let rest = out.take_from(from);
         out.bytes(&rest[1..]);
     }

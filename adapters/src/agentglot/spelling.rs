@@ -14,7 +14,7 @@ const HEADER: &[u8] = b"{\"agentglot\":\"events\"";
 
 /// Puts `line`, which was read as `format`, before the events that were written of it: those behind `from`.
 pub(super) fn write(line: &[u8], format: Format, from: usize, out: &mut Out) {
-    let written = out.written().get(from..).unwrap_or_default();
+    let written = out.since(from);
     // A log begins with its header.
     let header = match memchr::memchr(b'\n', written) {
         Some(end) if written.starts_with(HEADER) => end + 1,

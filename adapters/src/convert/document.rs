@@ -26,7 +26,7 @@ impl Document {
     /// Takes what was written behind `before` while the line `line` was read, which may say the outcome. Returns whether there was another
     /// one, which is not the last any more.
     pub(super) fn take(&mut self, before: usize, (line, said): (u64, bool), out: &mut Out, ledger: Option<&mut Ledger>) -> bool {
-        let written = &out.written()[before.min(out.len())..];
+        let written = out.since(before);
         match written.first() {
             Some(b'{') => {
                 let earlier = !self.last.is_empty();

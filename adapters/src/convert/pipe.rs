@@ -295,7 +295,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             Some(anew) => self.anew(anew, event, first),
         }
         if let (Some(trace), true, Some(id)) = (self.down.cx.trace, self.told.renames, event.origin.session) {
-            let written = self.down.out.written().get(self.told.before..).unwrap_or_default();
+            let written = self.down.out.since(self.told.before);
             if memchr::memmem::find(written, id.as_escaped().as_bytes()).is_some() {
                 trace.used(id.as_escaped());
             }

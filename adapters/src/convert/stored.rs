@@ -95,7 +95,7 @@ impl Storing {
     /// A line was read, and its events are written.
     pub(super) fn line(&mut self, line: &[u8], encoder: &Encoder, out: &mut Out) {
         self.given.clear();
-        self.back.feed(&out.written()[self.from..], &mut self.given);
+        self.back.feed(out.since(self.from), &mut self.given);
         let gives_back = self.given == line;
         if self.given.capacity() > LONG {
             self.given = Vec::new();
@@ -109,7 +109,7 @@ impl Storing {
     /// The log is over; what was written since the last line is of none.
     pub(super) fn end(&mut self, encoder: &Encoder, out: &mut Out) {
         self.given.clear();
-        self.back.feed(&out.written()[self.from..], &mut self.given);
+        self.back.feed(out.since(self.from), &mut self.given);
         self.back.finish(&mut self.given);
         if !self.given.is_empty() {
             encoder.spelled(b"", self.format, self.from, out);

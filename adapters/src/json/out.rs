@@ -327,6 +327,11 @@ impl Out {
         &self.buffer
     }
 
+    /// What was written from `at` on.
+    pub fn since(&self, at: usize) -> &[u8] {
+        &self.buffer[self.at(at).min(self.buffer.len())..]
+    }
+
     /// What is written goes to `other`, until this is called with it once more.
     pub(crate) const fn divert(&mut self, other: &mut Vec<u8>) {
         std::mem::swap(&mut self.buffer, other);

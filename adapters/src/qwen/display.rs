@@ -89,7 +89,7 @@ fn write_rich(result: &ToolResult<'_>, native: bool, out: &mut Out) -> bool {
 /// Tells the ledger that the structured form of a result went over in the RFC's shape, which was written from `begin` on.
 fn tell_detail(result: &ToolResult<'_>, begin: usize, out: &Out) {
     if let Some(detail) = result.detail.filter(|_| out.traced()) {
-        let mut texts = vec![&out.written()[begin..]];
+        let mut texts = vec![out.since(begin)];
         texts.extend(result.content.texts().map(|text| text.as_escaped().as_bytes()));
         Made::of(texts).tell(detail.raw, "the RFC's own form of a result", out);
     }

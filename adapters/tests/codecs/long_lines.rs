@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::common::{Wrongs, format, streaming, with_ledger};
+use crate::common::{Wrongs, format, stream_goldens, streaming, with_ledger};
 use crate::memory::long_lines;
 use agentglot_adapters::convert::{Converter, LedgerEntry, Options, ToolNames};
 use agentglot_adapters::raw::codec::Format;
@@ -12,6 +12,8 @@ use agentglot_adapters::raw::event::Fate;
 
 /// So many blocks with a word of this length are more than a megabyte.
 const WORD: usize = 256;
+/// So much is read at a time.
+const READ: usize = 64 << 10;
 /// This many.
 const MANY: usize = 4_000;
 
@@ -23,18 +25,23 @@ struct Made {
 
 /// Converts in reads of 64 KiB; what is drained is a part of the output.
 fn convert(options: Options, log: &str) -> Made {
+    convert_drained(options, log, READ)
+}
+
+fn convert_drained(options: Options, log: &str, reads: usize) -> Made {
     let drained = Rc::new(RefCell::new(Vec::new()));
     let drain = Rc::clone(&drained);
     convert_with(
         Converter::new(options).drained(Box::new(move |made| drain.borrow_mut().append(made))),
         &drained,
         log,
+        reads,
     )
 }
 
-fn convert_with(mut converter: Converter, drained: &RefCell<Vec<u8>>, log: &str) -> Made {
+fn convert_with(mut converter: Converter, drained: &RefCell<Vec<u8>>, log: &str, reads: usize) -> Made {
     let (mut out, mut damage) = (Vec::new(), Vec::new());
-    for read in log.as_bytes().chunks(64 << 10) {
+    for read in log.as_bytes().chunks(reads) {
         converter.feed(read, &mut out);
         drained.borrow_mut().append(&mut out);
     }
@@ -151,7 +158,7 @@ fn are_written_the_same_when_they_are_handed_over_before_they_are_whole() {
             let options = if n % 2 == 0 { with_ledger(options) } else { options };
             let log = format!("{line}\n{line}\n");
             let drained = convert(options.clone(), &log);
-            let whole = convert_with(Converter::new(options), &RefCell::default(), &log);
+            let whole = convert_with(Converter::new(options), &RefCell::default(), &log, READ);
             if drained.out != whole.out {
                 wrongs.add(
                     format!("{from} -> {to}"),
@@ -161,6 +168,36 @@ fn are_written_the_same_when_they_are_handed_over_before_they_are_whole() {
         }
     }
     wrongs.finish("long lines handed over");
+}
+
+/// What was written of some lines is handed over while others are read.
+#[test]
+fn of_many_lines_that_are_read_at_once_none_is_written_or_told_in_another_way() {
+    let mut wrongs = Wrongs::default();
+    let logs = stream_goldens();
+    for from in ["claude", "qwen-code", "qwen", "tricode", "cursor"].map(format) {
+        let mut log = String::new();
+        while log.len() < 3 << 19 {
+            for golden in logs.iter().filter(|golden| golden.format == from) {
+                // Control lines then name another session than replies.
+                let text = String::from_utf8_lossy(&golden.bytes);
+                log.push_str(&text.trim_end().replace("chatcmpl-s", "chatcmpl-7s"));
+                log.push('\n');
+            }
+        }
+        for to in Format::all().filter(|to| to.is_writable()) {
+            wrongs.check();
+            let options = with_ledger(Options::new(from, to));
+            let drained = convert_drained(options.clone(), &log, log.len());
+            let whole = convert_with(Converter::new(options), &RefCell::default(), &log, log.len());
+            if drained.out != whole.out {
+                wrongs.add(format!("{from} -> {to}"), "the output differs".to_owned());
+            } else if drained.entries != whole.entries {
+                wrongs.add(format!("{from} -> {to}"), "the ledger differs".to_owned());
+            }
+        }
+    }
+    wrongs.finish("many lines at once");
 }
 
 #[test]
