@@ -340,6 +340,7 @@ impl Calls {
             };
             self.long.extend(long.remove(&at).map(|long| (place, long)));
         }
+        // What comes now was not made together with these.
         (self.made, self.twice) = (1, before.twice);
     }
 

@@ -16,7 +16,7 @@ use crate::codec::{Cx, Decode, Decoder, Encode, Encoder, Format, Layout, Part};
 use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
 use crate::follow;
-use crate::json::{Cursor, Error, Out};
+use crate::json::{Cursor, Error, LONG, Out};
 use crate::ledger::Ledger;
 use crate::read::Collector;
 use crate::reader::{Consumer, Damaged, Source, Taken};
@@ -80,9 +80,6 @@ impl std::ops::AddAssign for Silent {
         self.merged += other.merged;
     }
 }
-
-/// A line of so many bytes is long.
-const LONG: usize = 1 << 20;
 
 /// What may begin in the middle of a log.
 enum Begin {

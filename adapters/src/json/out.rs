@@ -10,8 +10,8 @@ use super::scan;
 use super::string::{PART, Str, copy};
 use crate::trace::Trace;
 
-/// So many bytes are many.
-const LONG: usize = 1 << 20;
+/// So many bytes are many, in a line too.
+pub(crate) const LONG: usize = 1 << 20;
 
 /// Takes what was written, as far as it can.
 pub type Drain = Box<dyn FnMut(&mut Vec<u8>)>;

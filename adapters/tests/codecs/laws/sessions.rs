@@ -322,18 +322,24 @@ fn that_are_heard_of_before_they_begin_take_no_turn_over() {
             .map(|event| event.str("session").to_owned())
             .collect();
         assert_eq!(ends, ["aaaaaaaa-1", "bbbbbbbb-2"], "{}", stored.text());
-        for to in targets(claude).into_iter().filter(|to| *to != events()) {
-            wrongs.check();
-            let (direct, back) = (
-                convert(&verbatim(claude, to), log.as_bytes()).out,
-                convert(&verbatim(events(), to), &stored.out).out,
-            );
-            if direct != back {
-                wrongs.add(format!("stored claude -> {to}"), parting(&direct, &back));
-            }
-        }
+        gives_back(&log, &stored.out, &mut wrongs);
     }
     wrongs.finish("sessions");
+}
+
+/// What a log of Claude Code gives in each dialect, its stored events give too.
+fn gives_back(log: &str, stored: &[u8], wrongs: &mut Wrongs) {
+    let claude = crate::common::format("claude");
+    for to in targets(claude).into_iter().filter(|to| *to != events()) {
+        wrongs.check();
+        let (direct, back) = (
+            convert(&verbatim(claude, to), log.as_bytes()).out,
+            convert(&verbatim(events(), to), stored).out,
+        );
+        if direct != back {
+            wrongs.add(format!("stored claude -> {to}"), parting(&direct, &back));
+        }
+    }
 }
 
 /// Of sessions that name themselves late or never, stored events tell as well where each begins, which made-up ids tell.
@@ -355,16 +361,7 @@ fn that_name_themselves_late_are_stored_as_such() {
     let log = [session("aaaaaaaa-1"), answer(1), answer(2), session("bbbbbbbb-2"), String::new()].join("\n");
     let stored = convert(&verbatim(claude, events()), log.as_bytes());
     let mut wrongs = Wrongs::default();
-    for to in targets(claude).into_iter().filter(|to| *to != events()) {
-        wrongs.check();
-        let (direct, back) = (
-            convert(&verbatim(claude, to), log.as_bytes()).out,
-            convert(&verbatim(events(), to), &stored.out).out,
-        );
-        if direct != back {
-            wrongs.add(format!("stored claude -> {to}"), parting(&direct, &back));
-        }
-    }
+    gives_back(&log, &stored.out, &mut wrongs);
     wrongs.finish("sessions");
 }
 
