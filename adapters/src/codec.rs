@@ -445,11 +445,6 @@ pub trait Encode {
         false
     }
 
-    /// Whether what was written is only added to: very long lines need not be held until they are whole.
-    fn appends(&self) -> bool {
-        false
-    }
-
     /// Where the source says the tokens of the round that has ended.
     #[inline]
     fn round_tokens(&mut self, tokens: Kept) {

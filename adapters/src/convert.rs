@@ -92,7 +92,7 @@ impl Converter {
     }
 
     /// Hands much of what the lines give to `drain` while they are read, each time all that `out` holds that was not handed over before;
-    /// `drain` takes what it can. Very long lines are not held whole then, if the target is one that is only added to.
+    /// `drain` takes what it can. Of very long lines what is written is not held whole then, where the target's own format allows it.
     #[must_use]
     pub fn drained(mut self, drain: Drain) -> Self {
         self.core.out.drain_to(drain);

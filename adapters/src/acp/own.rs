@@ -304,12 +304,8 @@ fn members(fields: Fields<'_>, at: At<'_>, but: &[&str], out: &mut Out) {
 /// The members of an object that has others: the first comma is taken back.
 fn object(out: &mut Out, write: impl FnOnce(&mut Out)) {
     out.lit("{");
-    let from = out.len();
-    write(out);
-    if out.since(from).starts_with(b",") {
-        let rest = out.take_from(from);
-        out.bytes(&rest[1..]);
-    }
+    let written = out.apart(write);
+    out.bytes(written.strip_prefix(b",").unwrap_or(&written));
     out.lit("}");
 }
 

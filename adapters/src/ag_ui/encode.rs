@@ -307,9 +307,7 @@ impl Encode for Encoder {
 
 /// What `write` writes, each member behind a comma, as an object that is kept.
 pub(super) fn object(out: &mut Out, write: impl FnOnce(&mut Out)) -> Vec<u8> {
-    let from = out.len();
-    write(out);
-    let mut written = out.take_from(from);
+    let mut written = out.apart(write);
     match written.first_mut() {
         Some(comma) => *comma = b'{',
         None => written.push(b'{'),

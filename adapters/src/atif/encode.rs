@@ -220,9 +220,7 @@ impl Encoder {
     /// What a trajectory that was read says of itself goes back as it was.
     fn own_facts(&mut self, fields: Fields<'_>, out: &mut Out) {
         for field in fields {
-            let from = out.len();
-            field.write_next(out);
-            let written = out.take_from(from);
+            let written = out.apart(|out| field.write_next(out));
             match field.at {
                 At::Part(AGENT) if field.key.is("name") => {
                     field.value.string().unwrap_or_default().as_escaped().clone_into(&mut self.own.name);
@@ -413,14 +411,7 @@ pub(super) fn time(time: Option<Time<'_>>, out: &Out) -> String {
     }
 }
 
-/// What is written behind `from` is taken back, to be written in its place.
-pub(super) fn held(out: &mut Out, write: impl FnOnce(&mut Out)) -> Vec<u8> {
-    let from = out.len();
-    write(out);
-    out.take_from(from)
-}
-
 /// A value that is written as it was read.
 pub(super) fn value(raw: Raw<'_>, out: &mut Out) -> Vec<u8> {
-    held(out, |out| out.unchecked(raw))
+    out.apart(|out| out.unchecked(raw))
 }

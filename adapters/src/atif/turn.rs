@@ -1,7 +1,7 @@
 //! What is said, as steps.
 
 use super::document::{Part, Step, member, message};
-use super::encode::{Encoder, Turn, held, reference, value};
+use super::encode::{Encoder, Turn, reference, value};
 use super::{CACHE_WRITE, EXTRA, IS_ERROR, MEDIA, METRICS, OUTCOME, REASONING, SIGNATURE, STATUS, STOP, media};
 use crate::event::{
     At, Block, Content, Count, Event, Fatal, Fields, Media, Notice, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
@@ -48,7 +48,7 @@ impl Encoder {
             _ => return,
         };
         let fields = self.own_fields(event.fields, At::Line, out);
-        let name = held(out, |out| out.str(notice.name));
+        let name = out.apart(|out| out.str(notice.name));
         notice.message.unwrap_or_default().as_escaped().clone_into(&mut self.turn.noticed);
         let step = self.step("system", &event.origin, out);
         step.message = message;
@@ -66,8 +66,8 @@ impl Encoder {
         let fields = self.own_fields(event.fields, At::Line, out);
         let metrics = self.own_fields(event.fields, At::Part(METRICS), out);
         let model = reply.model.filter(|model| !model.is_empty());
-        let model = model.map(|model| held(out, |out| out.str(model)));
-        let error = reply.error.map(|word| held(out, |out| out.str(word)));
+        let model = model.map(|model| out.apart(|out| out.str(model)));
+        let error = reply.error.map(|word| out.apart(|out| out.str(word)));
         let step = &mut self.all[at].steps[number];
         step.more.extend(fields);
         step.metrics.extend(metrics.strip_prefix(b",").unwrap_or_default());
@@ -87,7 +87,7 @@ impl Encoder {
                 }
                 Block::Thinking(thinking) => {
                     let step = &mut self.all[at].steps[number];
-                    let text = held(out, |out| out.body(thinking.text));
+                    let text = out.apart(|out| out.body(thinking.text));
                     match &mut step.thought {
                         Some(before) => {
                             before.extend_from_slice(b"\\n\\n");
@@ -99,7 +99,7 @@ impl Encoder {
                     signatures += 1;
                     let known = has(&step.extra, SIGNATURE);
                     if let Some(signature) = thinking.signature.filter(|_| signatures == 1 && !known) {
-                        let signature = held(out, |out| out.str(signature));
+                        let signature = out.apart(|out| out.str(signature));
                         member(&mut self.all[at].steps[number].extra, SIGNATURE, &signature);
                     }
                 }
@@ -114,7 +114,7 @@ impl Encoder {
 
     fn call(&mut self, call: &ToolCall<'_>, at: usize, number: usize, out: &mut Out) {
         let fields = self.own_fields(call.fields, At::Line, out);
-        let written = held(out, |out| {
+        let written = out.apart(|out| {
             out.lit("{\"tool_call_id\":");
             out.str(call.id);
             out.lit(",\"function_name\":");
@@ -155,7 +155,7 @@ impl Encoder {
         if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
-        let written = held(out, |out| {
+        let written = out.apart(|out| {
             out.lit("{");
             if place.is_some() {
                 out.lit("\"source_call_id\":");
@@ -211,7 +211,7 @@ impl Encoder {
         }
         let step = &mut self.all[at].steps[number];
         if let Some(stop) = end.stop.filter(|_| !own) {
-            let word = held(out, |out| out.str(stop.word));
+            let word = out.apart(|out| out.str(stop.word));
             member(&mut step.extra, STOP, &word);
         }
         // What was read has its own free room.
@@ -325,7 +325,7 @@ impl Encoder {
         if !self.is_own() {
             return Vec::new();
         }
-        held(out, |out| {
+        out.apart(|out| {
             for field in fields.iter().filter(|field| field.at == at) {
                 field.write_next(out);
             }
@@ -339,7 +339,7 @@ pub(super) fn has(members: &[u8], name: &str) -> bool {
 }
 
 fn text_part(text: Str<'_>, out: &mut Out) -> Part {
-    Part::Text(held(out, |out| out.body(text)))
+    Part::Text(out.apart(|out| out.body(text)))
 }
 
 /// What a message says: its parts, and the media that no path leads to.
@@ -361,7 +361,7 @@ fn parts(content: Content<'_>, out: &mut Out) -> (Vec<Part>, Vec<Vec<u8>>) {
 }
 
 fn media_part(media: &Media<'_>, parts: &mut Vec<Part>, inline: &mut Vec<Vec<u8>>, out: &mut Out) {
-    let part = held(out, |out| media::write(media, out));
+    let part = out.apart(|out| media::write(media, out));
     if part.is_empty() {
         inline.push(value(media.raw, out));
     } else {
@@ -421,7 +421,7 @@ fn metrics(usage: &Usage<'_>, step: &mut Step, out: &Out) {
 
 /// What an outcome says besides what went wrong, if that is a step's message.
 fn told(outcome: &Outcome<'_>, with_error: bool, out: &mut Out) -> Vec<u8> {
-    held(out, |out| {
+    out.apart(|out| {
         out.lit("{\"kind\":\"");
         out.lit(outcome.kind.as_str());
         out.lit(if outcome.is_error {

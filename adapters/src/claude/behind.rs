@@ -105,7 +105,12 @@ impl Behind {
         };
         self.places.extend(self.here.drain(..).map(moved));
         if out.len() > from {
-            self.lines.append(&mut out.take_from(from));
+            let mut written = out.take_from(from);
+            if self.lines.is_empty() {
+                // What is long is not copied.
+                std::mem::swap(&mut self.lines, &mut written);
+            }
+            self.lines.append(&mut written);
             out.promise();
         }
         match event.kind {

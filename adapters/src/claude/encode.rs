@@ -266,8 +266,10 @@ impl Encode for Encoder {
             return self.write(event, out);
         }
         self.before(event, out);
+        out.pin();
         let from = out.len();
         self.write(event, out);
+        out.unpin();
         self.after(event, from, out);
     }
 

@@ -342,7 +342,7 @@ impl Core {
         } = source;
         let at = stand.at;
         self.line = line;
-        self.out.stays(text.len() > LONG && self.hands_over() && self.encoder.appends());
+        self.out.stays(text.len() > LONG && self.hands_over());
         if let Some(trace) = &self.trace {
             trace.begin(stand.with_blanks(text));
             trace.is_part(part);

@@ -242,10 +242,6 @@ impl Encode for Encoder {
         self.style.source == Dialect::Cursor
     }
 
-    fn appends(&self) -> bool {
-        true
-    }
-
     fn takes_usage(&self) -> bool {
         self.style.mode.layout != Layout::Text
     }

@@ -31,8 +31,6 @@ pub struct Out {
     stays: bool,
     /// See [`Self::pin`].
     pins: u32,
-    /// See [`Self::divert`].
-    diverted: bool,
 }
 
 impl std::fmt::Debug for Out {
@@ -52,7 +50,6 @@ impl Out {
             drain: None,
             stays: false,
             pins: 0,
-            diverted: false,
         }
     }
 
@@ -61,7 +58,7 @@ impl Out {
         self.drain = Some(drain);
     }
 
-    /// Whether what is written stays as it is, so that it may be handed over in the middle of a line.
+    /// Whether what is written and not pinned stays as it is, so that it may be handed over in the middle of a line.
     pub(crate) const fn stays(&mut self, stays: bool) {
         self.stays = stays && self.drain.is_some();
     }
@@ -84,7 +81,7 @@ impl Out {
     }
 
     const fn flows(&self) -> bool {
-        self.stays && self.pins == 0 && !self.diverted
+        self.stays && self.pins == 0
     }
 
     fn hand_over(&mut self) {
@@ -274,6 +271,7 @@ impl Out {
 
     /// Where in the buffer a position is.
     const fn at(&self, position: usize) -> usize {
+        debug_assert!(position >= self.drained, "what was written there was handed over");
         position.saturating_sub(self.drained)
     }
 
@@ -296,9 +294,36 @@ impl Out {
         self.buffer[at..].rotate_left(from - at);
     }
 
-    /// Takes away what was written from `at` on.
+    /// Takes away what was written from `at` on. What is long is not copied.
     pub fn take_from(&mut self, at: usize) -> Vec<u8> {
-        self.buffer.split_off(self.at(at).min(self.buffer.len()))
+        let at = self.at(at).min(self.buffer.len());
+        if self.buffer.len() - at < LONG {
+            return self.buffer.split_off(at);
+        }
+        let before = self.buffer[..at].to_vec();
+        let mut taken = std::mem::replace(&mut self.buffer, before);
+        taken.drain(..at);
+        taken
+    }
+
+    /// What `write` writes, apart from all else: it goes somewhere later, or is looked at.
+    pub fn apart(&mut self, write: impl FnOnce(&mut Self)) -> Vec<u8> {
+        self.pin();
+        let from = self.len();
+        write(self);
+        let written = self.take_from(from);
+        self.unpin();
+        written
+    }
+
+    /// Has `write` write to `other`, behind what stands there.
+    #[inline]
+    pub(crate) fn write_to(&mut self, other: &mut Vec<u8>, write: impl FnOnce(&mut Self)) {
+        self.pin();
+        std::mem::swap(&mut self.buffer, other);
+        write(self);
+        std::mem::swap(&mut self.buffer, other);
+        self.unpin();
     }
 
     /// A line will be written that waits for one behind it.
@@ -330,12 +355,6 @@ impl Out {
     /// What was written from `at` on.
     pub fn since(&self, at: usize) -> &[u8] {
         &self.buffer[self.at(at).min(self.buffer.len())..]
-    }
-
-    /// What is written goes to `other`, until this is called with it once more.
-    pub(crate) const fn divert(&mut self, other: &mut Vec<u8>) {
-        std::mem::swap(&mut self.buffer, other);
-        self.diverted = !self.diverted;
     }
 
     /// Exchanges the buffer for another one.

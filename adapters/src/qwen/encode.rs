@@ -386,10 +386,6 @@ impl Encode for Encoder {
         true
     }
 
-    fn appends(&self) -> bool {
-        true
-    }
-
     fn takes_usage(&self) -> bool {
         self.mode.layout != Layout::Text
     }

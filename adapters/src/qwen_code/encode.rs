@@ -54,8 +54,6 @@ struct Core {
     fatal: Option<String>,
     /// The numbers of subagents that may hold a message.
     holding: BTreeSet<u64>,
-    /// A buffer for what is put together before it is written.
-    scratch: Vec<u8>,
 }
 
 /// The shared writer of content blocks.
@@ -84,7 +82,6 @@ impl Encoder {
             messages: Seen::default(),
             fatal: None,
             holding: BTreeSet::new(),
-            scratch: Vec::new(),
         };
         Self {
             mode: style.mode,
@@ -260,10 +257,6 @@ impl Encode for Encoder {
     }
 
     #[inline]
-    fn appends(&self) -> bool {
-        true
-    }
-
     fn takes_usage(&self) -> bool {
         self.mode.layout != Layout::Text
     }

@@ -130,7 +130,7 @@ impl Said {
     }
 
     fn push(&mut self, text: Str<'_>, out: &mut Out) {
-        let body = held(out, |out| out.body(text));
+        let body = out.apart(|out| out.body(text));
         let apart = std::mem::take(&mut self.apart);
         match self.parts.last_mut() {
             Some(Part::Text(before)) => join(before, &body, apart, text, out),
@@ -208,7 +208,7 @@ impl Held {
                             said.push(text, out);
                             said.apart = true;
                         }
-                        None if self.own => said.parts.push(Part::Other(held(out, |out| out.unchecked(part)))),
+                        None if self.own => said.parts.push(Part::Other(out.apart(|out| out.unchecked(part)))),
                         None => {}
                     }
                 }
@@ -242,13 +242,13 @@ impl Held {
                 }
                 Block::Thinking(thinking) => {
                     self.look_for_marks(thinking.text, out);
-                    let body = held(out, |out| out.body(thinking.text));
+                    let body = out.apart(|out| out.body(thinking.text));
                     join(&mut self.said[at].thought, &body, true, thinking.text, out);
                 }
                 Block::Call(call) => self.call(call, at, out),
                 // The model's own images have a place in no list: those that were read in one stand in the text's.
                 Block::Media(media) if self.own => self.said[at].parts.extend(image(media, out)),
-                Block::Other { raw, .. } if self.own => self.said[at].parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
+                Block::Other { raw, .. } if self.own => self.said[at].parts.push(Part::Other(out.apart(|out| out.unchecked(*raw)))),
                 // Sealed thoughts and what other blocks there are have no place.
                 Block::Media(_) | Block::Redacted { .. } | Block::Other { .. } => {}
             }
@@ -283,7 +283,7 @@ impl Held {
     /// An id with its quotes.
     fn id(&self, id: Str<'_>, out: &mut Out) -> Vec<u8> {
         match self.places.ids {
-            true => held(out, |out| out.str(id)),
+            true => out.apart(|out| out.str(id)),
             false => Vec::new(),
         }
     }
@@ -291,8 +291,8 @@ impl Held {
     fn call(&mut self, call: &ToolCall<'_>, at: usize, out: &mut Out) {
         let written = Call {
             id: self.id(call.id, out),
-            name: text(held(out, |out| out.body(call.name))),
-            input: text(held(out, |out| out.unchecked(call.input))),
+            name: text(out.apart(|out| out.body(call.name))),
+            input: text(out.apart(|out| out.unchecked(call.input))),
             more: self.members(call.fields, out),
         };
         self.said[at].calls.push(written);
@@ -310,7 +310,7 @@ impl Held {
         out.promise();
         let mut said = Said::new(Who::Nobody);
         let text = match result.content {
-            Content::Text(text) => held(out, |out| out.body(text)),
+            Content::Text(text) => out.apart(|out| out.body(text)),
             content @ Content::Blocks(_) => {
                 self.content(content, &mut said, out);
                 said.text()
@@ -362,7 +362,7 @@ impl Held {
                     match block {
                         Block::Text { text, .. } => said.push(*text, out),
                         Block::Media(media) if self.places.images && said.who == Who::User => said.parts.extend(image(media, out)),
-                        Block::Other { raw, .. } if self.own => said.parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
+                        Block::Other { raw, .. } if self.own => said.parts.push(Part::Other(out.apart(|out| out.unchecked(*raw)))),
                         _ => {}
                     }
                     said.apart = true;
@@ -376,19 +376,12 @@ impl Held {
         if !self.own {
             return Vec::new();
         }
-        held(out, |out| {
+        out.apart(|out| {
             for field in fields {
                 field.write_next(out);
             }
         })
     }
-}
-
-/// What is written is taken back, to be written in its place.
-fn held(out: &mut Out, write: impl FnOnce(&mut Out)) -> Vec<u8> {
-    let from = out.len();
-    write(out);
-    out.take_from(from)
 }
 
 /// A text of several is one.

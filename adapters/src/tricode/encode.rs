@@ -86,10 +86,6 @@ impl Encode for Encoder {
         self.style.source == Dialect::Tricode && !self.is_text()
     }
 
-    fn appends(&self) -> bool {
-        true
-    }
-
     fn takes_usage(&self) -> bool {
         false
     }

@@ -339,8 +339,10 @@ impl Encode for Encoder {
         let event = renamed.as_ref().unwrap_or(event);
         let Self { behind, writer, .. } = self;
         behind.before(event, out, |end, what, out| Self::rest(writer, end, what, out));
+        out.pin();
         let from = out.len();
         self.write(event, out);
+        out.unpin();
         let Self { behind, writer, .. } = self;
         behind.after(event, from, out, |end, what, out| Self::rest(writer, end, what, out));
     }

@@ -116,8 +116,7 @@ impl Encoder {
             ..Message::default()
         };
         for block in blocks {
-            let from = out.len();
-            match block {
+            let part = out.apart(|out| match block {
                 Block::Text { text, fields } => {
                     let fields = if self.own { *fields } else { &[] };
                     self.text(*text, fields, prompt.source, &id, out);
@@ -127,12 +126,11 @@ impl Encoder {
                     out.beside(media.kind.as_escaped());
                     self.run.file(media, &id, out);
                 }
-                _ => {
-                    out.left_out("what is no text in a prompt");
-                    continue;
-                }
+                _ => out.left_out("what is no text in a prompt"),
+            });
+            if !part.is_empty() {
+                message.parts.push(part);
             }
-            message.parts.push(out.take_from(from));
         }
         self.open = false;
         self.asked = id;
@@ -236,9 +234,7 @@ impl Encoder {
 
     /// A part of a reply that is no other event, as it was read.
     fn other_part(&mut self, part: Raw<'_>, out: &mut Out) {
-        let from = out.len();
-        out.unchecked(part);
-        let part = out.take_from(from);
+        let part = out.apart(|out| out.unchecked(part));
         if let Some(last) = self.messages.last_mut() {
             last.parts.push(part);
         }
@@ -333,9 +329,7 @@ impl Encoder {
 
 /// The fields of an object, each behind a comma.
 fn members(fields: Fields<'_>, at: At<'_>, out: &mut Out) -> Vec<u8> {
-    let from = out.len();
-    fields.iter().filter(|field| field.at == at).for_each(|field| field.write_next(out));
-    out.take_from(from)
+    out.apart(|out| fields.iter().filter(|field| field.at == at).for_each(|field| field.write_next(out)))
 }
 
 impl Encode for Encoder {
@@ -365,9 +359,7 @@ impl Encode for Encoder {
                 self.kept.facts(session, out);
                 if self.own {
                     if let Some(version) = session.version {
-                        let from = out.len();
-                        out.str_if(",\"version\":", Some(version));
-                        self.info.extend(out.take_from(from));
+                        self.info.extend(out.apart(|out| out.str_if(",\"version\":", Some(version))));
                     }
                     self.info.extend(members(event.fields, INFO, out));
                     self.rest.extend(members(event.fields, At::Line, out));
@@ -401,9 +393,7 @@ impl Encode for Encoder {
             Kind::RoundEnd(_) if self.own && event.fields.is_empty() => return,
             _ => {}
         }
-        let from = out.len();
-        self.run.event(event, out);
-        let written = out.take_from(from);
+        let written = out.apart(|out| self.run.event(event, out));
         self.take(&written, out);
         let model = match event.kind {
             Kind::RoundStart(start) => start.model,
@@ -422,9 +412,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
-        let from = out.len();
-        self.run.finish(out);
-        let written = out.take_from(from);
+        let written = out.apart(|out| self.run.finish(out));
         self.take(&written, out);
         if !self.messages.is_empty() || !self.info.is_empty() {
             self.write(out);

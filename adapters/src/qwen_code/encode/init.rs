@@ -32,55 +32,55 @@ impl Facts {
         let own = writer.0.own;
         let before = std::mem::take(&mut self.members);
         self.lacks.clear();
-        out.divert(&mut self.members);
-        out.str_if(",\"cwd\":", session.cwd);
-        match session.tools {
-            Some(tools) => {
-                out.lit(",\"tools\":");
-                names(tools, out);
-            }
-            None if own => {}
-            None => self.lacks(",\"tools\":[]", "/tools", out),
-        }
-        self.list((",\"mcp_servers\":", "/mcp_servers"), session.mcp_servers, own, out);
-        match session.model {
-            Some(model) => {
-                model.as_escaped().clone_into(&mut self.model);
-                out.lit(",\"model\":");
-                out.str(model);
-            }
-            None if own => {}
-            None => self.lacks(",\"model\":\"unknown\"", "/model", out),
-        }
-        if let Some(mode) = session.permission_mode {
-            out.lit(",\"permission_mode\":");
-            match MODES.iter().find(|(theirs, _)| !own && mode.is(theirs)) {
-                Some((_, ours)) => {
-                    out.renamed(mode.as_escaped(), "this dialect's word for the mode");
-                    out.text(ours);
-                }
-                None => out.str(mode),
-            }
-        }
-        self.list((",\"slash_commands\":", "/slash_commands"), session.slash_commands, own, out);
         // Another program's version is not this one's.
         let version = session.version.filter(|_| own || agent);
-        if version.is_some() || !own {
-            out.lit(",\"qwen_code_version\":");
-            match version {
-                Some(version) => out.str(version),
-                None => {
-                    out.text(VERSION);
-                    self.lacks.push("/qwen_code_version");
+        self.members = out.apart(|out| {
+            out.str_if(",\"cwd\":", session.cwd);
+            match session.tools {
+                Some(tools) => {
+                    out.lit(",\"tools\":");
+                    names(tools, out);
+                }
+                None if own => {}
+                None => self.lacks(",\"tools\":[]", "/tools", out),
+            }
+            self.list((",\"mcp_servers\":", "/mcp_servers"), session.mcp_servers, own, out);
+            match session.model {
+                Some(model) => {
+                    model.as_escaped().clone_into(&mut self.model);
+                    out.lit(",\"model\":");
+                    out.str(model);
+                }
+                None if own => {}
+                None => self.lacks(",\"model\":\"unknown\"", "/model", out),
+            }
+            if let Some(mode) = session.permission_mode {
+                out.lit(",\"permission_mode\":");
+                match MODES.iter().find(|(theirs, _)| !own && mode.is(theirs)) {
+                    Some((_, ours)) => {
+                        out.renamed(mode.as_escaped(), "this dialect's word for the mode");
+                        out.text(ours);
+                    }
+                    None => out.str(mode),
                 }
             }
-        }
-        out.unchecked_if(",\"agents\":", session.agents);
-        if own {
-            out.unchecked_if(",\"capabilities\":", session.capabilities);
-            writer.0.fields(out, event.fields, At::Line);
-        }
-        out.divert(&mut self.members);
+            self.list((",\"slash_commands\":", "/slash_commands"), session.slash_commands, own, out);
+            if version.is_some() || !own {
+                out.lit(",\"qwen_code_version\":");
+                match version {
+                    Some(version) => out.str(version),
+                    None => {
+                        out.text(VERSION);
+                        self.lacks.push("/qwen_code_version");
+                    }
+                }
+            }
+            out.unchecked_if(",\"agents\":", session.agents);
+            if own {
+                out.unchecked_if(",\"capabilities\":", session.capabilities);
+                writer.0.fields(out, event.fields, At::Line);
+            }
+        });
         if out.traced() {
             let texts = [session.cwd, session.model, session.permission_mode, version, event.origin.session]
                 .into_iter()

@@ -88,44 +88,41 @@ impl Core {
     fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, out: &mut Out) {
         let text = |part: Raw<'_>| matches!(part.get("type").and_then(Raw::string), Some(kind) if kind.is("text") || kind.is("instruction"));
         let mut found = false;
-        out.divert(&mut self.scratch);
-        out.lit("\"");
-        for part in chat.parts.into_iter().flat_map(Raw::elements).filter(|part| text(*part)) {
-            if let Some(text) = part.get("text").and_then(Raw::string) {
-                // The program joins texts with a line feed.
-                out.lit(if std::mem::replace(&mut found, true) { "\\n" } else { "" });
+        let written = out.apart(|out| {
+            for part in chat.parts.into_iter().flat_map(Raw::elements).filter(|part| text(*part)) {
+                if let Some(text) = part.get("text").and_then(Raw::string) {
+                    // The program joins texts with a line feed.
+                    out.lit(if std::mem::replace(&mut found, true) { "\\n" } else { "" });
+                    out.body(text);
+                }
+            }
+            let last = chat
+                .messages
+                .into_iter()
+                .flat_map(Raw::elements)
+                .filter(|m| m.get("role").and_then(Raw::string).is_some_and(|role| role.is("user")));
+            if let Some(text) = last
+                .last()
+                .and_then(|message| message.get("content"))
+                .and_then(Raw::string)
+                .filter(|_| !found)
+            {
+                found = true;
                 out.body(text);
             }
-        }
-        let last = chat
-            .messages
-            .into_iter()
-            .flat_map(Raw::elements)
-            .filter(|m| m.get("role").and_then(Raw::string).is_some_and(|role| role.is("user")));
-        if let Some(text) = last
-            .last()
-            .and_then(|message| message.get("content"))
-            .and_then(Raw::string)
-            .filter(|_| !found)
-        {
-            found = true;
-            out.body(text);
-        }
-        if let Some(command) = chat.command.filter(|_| !found) {
-            found = typed(command, out);
-        }
-        out.lit("\"");
-        out.divert(&mut self.scratch);
+            if let Some(command) = chat.command.filter(|_| !found) {
+                found = typed(command, out);
+            }
+        });
         if found {
             self.pen.open("user", out);
             out.lit(",\"session_id\":");
             out.str(input.origin.session.unwrap_or_default());
-            out.lit(",\"message\":{\"role\":\"user\",\"content\":");
-            out.bytes(&self.scratch);
-            out.lit("},\"parent_tool_use_id\":null");
+            out.lit(",\"message\":{\"role\":\"user\",\"content\":\"");
+            out.bytes(&written);
+            out.lit("\"},\"parent_tool_use_id\":null");
             self.pen.close(out);
         }
-        self.scratch.clear();
     }
 
     fn foreign_request(&mut self, input: &Input<'_>, request: &Request<'_>, out: &mut Out) {

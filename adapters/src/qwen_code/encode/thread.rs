@@ -149,6 +149,16 @@ impl Message {
     }
 }
 
+/// How much a block says.
+const fn length(block: &Block<'_>) -> usize {
+    match block {
+        Block::Text { text, .. } => text.as_escaped().len(),
+        Block::Thinking(thinking) => thinking.text.as_escaped().len(),
+        Block::Call(call) => call.input.as_str().len(),
+        Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => 0,
+    }
+}
+
 /// Beyond this a buffer that held one huge message is given back.
 const KEEP: usize = 1 << 20;
 /// No more than this waits for what else there is of its kind: a reply that is longer becomes several messages.
@@ -327,15 +337,19 @@ impl Thread {
             _ => {}
         }
         let writer = core.writer.0;
+        if length(block) > MOST && self.message.held == 0 && self.open.is_none() && !core.own {
+            self.write(false, core, out, |out, _| writer.block(out, block));
+            return out.carried();
+        }
         let message = &mut self.message;
-        out.divert(&mut message.content);
-        if message.held > 0 {
-            out.lit(",");
-        } else if self.number > 0 {
+        if message.held == 0 && self.number > 0 {
             core.holding.insert(self.number);
         }
-        writer.block(out, block);
-        out.divert(&mut message.content);
+        let first = message.held == 0;
+        out.write_to(&mut message.content, |out| {
+            out.lit(if first { "" } else { "," });
+            writer.block(out, block);
+        });
         message.held += 1;
         out.carried();
         if message.content.len() > MOST && self.open.is_none() {
@@ -347,9 +361,9 @@ impl Thread {
         let message = &mut self.message;
         for (place, buffer) in [(At::Line, &mut message.line_fields), (At::Part(MESSAGE), &mut message.message_fields)] {
             buffer.clear();
-            out.divert(buffer);
-            event.fields.iter().filter(|field| field.at == place).for_each(|field| member(field, out));
-            out.divert(buffer);
+            out.write_to(buffer, |out| {
+                event.fields.iter().filter(|field| field.at == place).for_each(|field| member(field, out))
+            });
         }
     }
 
@@ -403,9 +417,13 @@ impl Thread {
     }
 
     fn flush_last(&mut self, last: bool, core: &mut Core, out: &mut Out) {
-        if self.message.held == 0 {
-            return;
+        if self.message.held > 0 {
+            self.write(last, core, out, |out, held| out.held(held));
         }
+    }
+
+    /// Writes a message; `content` writes its blocks, of which some may be held.
+    fn write(&mut self, last: bool, core: &mut Core, out: &mut Out, content: impl FnOnce(&mut Out, &mut Vec<u8>)) {
         let parent = (!self.parent.is_empty()).then(|| Str::trusted(&self.parent));
         let message = &mut self.message;
         let id = Str::trusted(&message.id);
@@ -420,7 +438,7 @@ impl Thread {
         out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"");
         out.lit(core.facts.model_of(&self.round.model, out));
         out.lit("\",\"content\":[");
-        out.held(&mut message.content);
+        content(out, &mut message.content);
         out.lit(if message.run == Some(Run::Calls) {
             "],\"stop_reason\":\"tool_use\",\"usage\":"
         } else {
