@@ -114,6 +114,11 @@ impl Out {
                 break;
             }
         }
+        // What is long does not double.
+        let len = self.buffer.len() + bytes.len();
+        if len > LONG {
+            self.buffer.reserve_exact(bytes.len() + len / 8);
+        }
         self.buffer.extend_from_slice(bytes);
     }
 

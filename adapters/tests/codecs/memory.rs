@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use agentglot_adapters::convert::{Converter, Options};
+use agentglot_adapters::raw::codec::Format;
 
 use crate::common::{Chance, Wrongs, format, plain_goldens, streaming, with_ledger};
 
@@ -327,6 +328,38 @@ fn of_long_lines_of_many_shapes() {
         }
     }
     wrongs.finish("long lines");
+}
+
+/// Targets that hold what they write until a session or a turn is over.
+const HOLDING: [&str; 9] = [
+    "atif",
+    "codex:app-server",
+    "gemini:json",
+    "gemini:text",
+    "openai:messages",
+    "opencode:export",
+    "qwen-code:chat",
+    "qwen-code:json",
+    "sharegpt",
+];
+
+/// Of a long text most targets hold no more than the line and the turn's answer.
+#[test]
+fn of_a_long_text_whatever_the_target() {
+    let mut wrongs = Wrongs::default();
+    let text = "words and \\n".repeat(1 << 20);
+    let line = format!(
+        r#"{{"type":"assistant","message":{{"id":"m","type":"message","role":"assistant","model":"k","content":[{{"type":"text","text":"{text}"}}],"stop_reason":null,"usage":{{"input_tokens":1,"output_tokens":1}}}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}}"#
+    );
+    for to in Format::all().filter(|to| to.is_writable()) {
+        wrongs.check();
+        let peak = peak(&Options::new(format("claude"), to), &line);
+        let most = if HOLDING.contains(&to.to_string().as_str()) { 4.5 } else { 2.5 };
+        if peak > most {
+            wrongs.add(format!("claude -> {to}"), format!("{peak:.2} times the line"));
+        }
+    }
+    wrongs.finish("a long text");
 }
 
 /// A line over the limit is not held at all.
