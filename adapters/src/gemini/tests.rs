@@ -253,7 +253,7 @@ fn words_of_failures_tell_among_lines_that_are_spelled_alike() {
         "gone",
     ];
     let log: String = words.iter().enumerate().map(|(n, why)| line(n, why)).collect();
-    let events = crate::testing::converted(&log, "gemini", "agentglot");
+    let events = converted(&log, "gemini", "agentglot");
     let statuses: Vec<&str> = events
         .lines()
         .filter(|line| line.contains("\"event\":\"tool_result\""))

@@ -178,9 +178,9 @@ fn a_message_of_which_something_stands_has_a_stop() {
 fn a_failure_with_tokens_is_said_once() {
     let log = crate::testing::golden("qwen-code/empty_reply.out.jsonl");
     for to in ["claude:transcript", "gemini:chat"] {
-        let out = crate::testing::converted(&log, "qwen-code", to);
+        let out = converted(&log, "qwen-code", to);
         assert_eq!(out.matches("ended with empty response text").count(), 1, "{to}: {out}");
     }
-    let out = crate::testing::converted(&log, "qwen-code", "openai:messages");
+    let out = converted(&log, "qwen-code", "openai:messages");
     assert!(!out.contains("API Error"), "{out}");
 }
