@@ -10,13 +10,13 @@ use std::str::FromStr;
 use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
-use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, Topic};
+use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, ToolResult, Topic};
 use crate::json::{Error, Out, Str, no_object, python};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
 pub use list::List;
 pub(crate) use list::Part;
-pub use want::{Tools, Want};
+pub use want::{TellsEnd, Tools, Want};
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
 
@@ -412,6 +412,12 @@ pub trait Encode {
     /// Whether the session's folder was written since this was asked last; `None` where no other line than that of the facts says it.
     fn said_folder(&mut self) -> Option<bool> {
         None
+    }
+
+    /// How such a result says that its call was refused or stopped.
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        let _ = result;
+        TellsEnd::Itself
     }
 
     /// What a call without a result is called in what was written, if that is another id than its own.

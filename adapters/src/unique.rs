@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bumpalo::Bump;
 
-use crate::event::{Block, Event, Kind, Permission, Reply, Request, ToolCall, ToolResult};
+use crate::event::{Block, Event, Kind, Permission, Reply, Request, ToolCall, ToolProgress, ToolResult};
 use crate::ids::hash;
 use crate::json::{Out, Str};
 use crate::waiting::Waiting;
@@ -105,6 +105,12 @@ impl Unique {
                 out.used(result.call.as_escaped());
                 let call = Str::trusted(arena.alloc_str(&id));
                 Kind::ToolResult(arena.alloc(ToolResult { call, ..*result }))
+            }
+            Kind::ToolProgress(progress) => {
+                let id = self.called(progress.call.as_escaped()).filter(|id| *id != progress.call.as_escaped())?;
+                out.used(progress.call.as_escaped());
+                let call = Str::trusted(arena.alloc_str(id));
+                Kind::ToolProgress(arena.alloc(ToolProgress { call, ..*progress }))
             }
             Kind::Request(request) => {
                 let permission = request.permission?;

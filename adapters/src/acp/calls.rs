@@ -301,6 +301,7 @@ impl Calls {
             "cancelled" => (ResultStatus::Canceled, true),
             _ if call.refused => (ResultStatus::Denied, true),
             _ if cancelled => (ResultStatus::Canceled, false),
+            _ if did_not_run(said) => (ResultStatus::Denied, true),
             _ => (ResultStatus::Error, true),
         };
         if word {
@@ -495,6 +496,12 @@ fn facts<'a>(said: &Members<'a>) -> impl Iterator<Item = Str<'a>> {
 fn written(output: Option<Raw<'_>>) -> Option<Str<'_>> {
     let words = ["formatted_output", "aggregated_output", "text", "output", "stdout"];
     words.into_iter().find_map(|name| output?.get(name)?.string())
+}
+
+/// Whether an agent says that a call that has failed was not let run.
+fn did_not_run(said: &Members<'_>) -> bool {
+    let own = said.get("_meta").and_then(|meta| meta.get("claudeCode"));
+    inner(own, "nonExecutionKind").is_some()
 }
 
 fn inner<'a>(of: Option<Raw<'a>>, name: &str) -> Option<Str<'a>> {

@@ -7,8 +7,10 @@ use bumpalo::Bump;
 use super::calls::Calls;
 use super::own;
 use super::turn::Turn;
-use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Piece, Request, Response, Session, ToolCall, ToolKind, Topic, Usage};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
+use crate::event::{
+    ControlKind, Event, Input, InputKind, Kind, Origin, Piece, Request, Response, ResultStatus, Session, ToolCall, ToolKind, ToolResult, Topic, Usage,
+};
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str, alike};
 use crate::trace::Kept;
@@ -322,6 +324,13 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        match result.status {
+            ResultStatus::Canceled => TellsEnd::Lost("a call that was stopped: it has failed in acp, and only the end of its turn may say why"),
+            _ => TellsEnd::Itself,
+        }
+    }
+
     fn want(&self) -> Want {
         Want::BOTH.without_inputs().without_models()
     }

@@ -5,8 +5,8 @@ use bumpalo::Bump;
 use super::encode::Encoder;
 use super::lines;
 use crate::event::{
-    Block, ChatRequest, Content, Event, Fatal, Kind, Limit, Media, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus,
-    Scope, Session, ToolCall, ToolResult, Usage,
+    Block, ChatRequest, Content, Event, Fatal, Fate, Kind, Limit, Media, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply,
+    ResultStatus, Scope, Session, ToolCall, ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::Tools;
@@ -195,9 +195,16 @@ impl Encoder {
             self.heard.remove(result.call.as_escaped());
         }
         if self.plans.remove(result.call.as_escaped()) {
+            if result.status != ResultStatus::Success {
+                out.note(Fate::Renamed, "", "a call that has not succeeded: the plan does not say so");
+            }
             return out.carried();
         }
         self.begin_update("tool_call_update", out);
+        if result.status == ResultStatus::Denied && !self.is_live() {
+            out.lit(",\"_meta\":{\"claudeCode\":{\"nonExecutionKind\":\"user-rejected\"}}");
+            out.invented("/params/update/_meta", "an agent's word for a call that was refused");
+        }
         out.lit(",\"toolCallId\":");
         out.str(result.call);
         let success = result.status == ResultStatus::Success;

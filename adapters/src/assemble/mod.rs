@@ -19,6 +19,7 @@ mod settle;
 mod spent;
 mod thread;
 mod turn;
+mod unrun;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Format, Layout, Tools, Want};
@@ -96,6 +97,8 @@ struct Turn {
     open: bool,
     prompted: bool,
     session: String,
+    /// That of the turn before.
+    ended_in: Option<String>,
     /// It has become another one, whose facts have not come yet.
     moved: bool,
     ahead: Ahead,

@@ -1,6 +1,6 @@
 //! What belongs to a turn as a whole: its beginning, prompts, requests, results and its outcome.
 
-use super::{Assembler, Desk, Down, Duties};
+use super::{Assembler, Desk, Down, Duties, unrun};
 use crate::codec::{Encode, Tools};
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
@@ -89,6 +89,10 @@ impl Assembler {
         }
         self.turn.prompted = true;
         let Some(text) = self.duties.prompts.get(self.prompts_used) else {
+            if self.want.turns_by_prompts && !self.want.as_is && self.turn.ended_in.as_ref() == Some(&self.turn.session) {
+                down.out
+                    .note(Fate::Renamed, "", "the turn has no prompt: there it goes on with the one before");
+            }
             return;
         };
         self.prompts_used += 1;
@@ -251,6 +255,9 @@ impl Assembler {
                 result.name = result.name.map(|_| call.name);
                 result.of = Some(call);
             }
+        }
+        if self.duties.tools.is_some() && self.want.tools == Tools::Calls {
+            unrun::tell(&mut result, down);
         }
         let event = Event {
             kind: Kind::ToolResult(&result),
@@ -420,6 +427,7 @@ impl Assembler {
         self.threads.main.clear();
         self.turn.open = false;
         self.turn.prompted = false;
+        self.turn.session.clone_into(self.turn.ended_in.get_or_insert_default());
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::blocks::{Part, Reader, Said, StreamEvent};
-use crate::codec::{Cx, Decode, Dialect, List};
+use crate::codec::{Cx, Decode, Dialect, List, TellsEnd};
 use crate::event::{
     At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
     ToolResult,
@@ -502,6 +502,22 @@ fn source(content: Content<'_>, origin: &Origin<'_>, replay: bool) -> PromptSour
 /// What a local command wrote, a slash command's or a shell's that the user typed behind an exclamation mark, stands in the user's role.
 pub(super) fn is_local_output(text: Str<'_>) -> bool {
     ["<local-command-std", "<bash-std"].iter().any(|start| text.begins(start))
+}
+
+/// Of a call that was stopped the result itself says so.
+pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
+    let read = ToolResult {
+        is_error: Some(true),
+        detail: result.detail.filter(|detail| detail.shape == DetailShape::Claude),
+        ..*result
+    };
+    match result.status {
+        ResultStatus::Canceled if status(&read, None) != ResultStatus::Canceled => TellsEnd::InWords {
+            words: "[Request interrupted by user for tool use]\\n",
+            at,
+        },
+        _ => TellsEnd::Itself,
+    }
 }
 
 /// How a call went: refused where the line says so, interrupted where the tool says so, else by `is_error`.

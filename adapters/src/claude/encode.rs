@@ -1,13 +1,14 @@
 use crate::answer::Answer;
 use crate::blocks::Writer;
-use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
-use crate::event::{At, Cost, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
+use crate::codec::{Dialect, Encode, Layout, Style, TellsEnd, Tools, Want};
+use crate::event::{At, Cost, Counted, Event, Field, Fields, Input, Kind, Origin, Time, ToolResult, Usage, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
 use super::WORDS;
 use super::behind::Behind;
+use super::decode::tells_end;
 use super::encode_stream::Rounds;
 use super::encode_system::Facts;
 use super::encode_turn::Turn;
@@ -234,6 +235,10 @@ impl Encoder {
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
+    }
+
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/message/content/0/content")
     }
 
     fn want(&self) -> Want {

@@ -426,3 +426,28 @@ fn what_holds_a_text_is_read_where_there_are_no_such_blocks() {
     let kept = crate::testing::converted(&log, "claude", "claude:transcript");
     assert!(kept.contains(found) && kept.contains(document), "{kept}");
 }
+
+/// Nothing but the program's words in the user's place says in a transcript that a turn was stopped.
+#[test]
+fn a_transcript_says_that_a_turn_was_stopped() {
+    let log = concat!(
+        r#"{"agentglot":"events","version":1,"source":"gemini"}"#,
+        "\n",
+        r#"{"event":"prompt","session":"s","source":"host","content":"go"}"#,
+        "\n",
+        r#"{"event":"reply","session":"s","round":"m1","model":"m","blocks":[{"type":"text","text":"half"}],"last":true}"#,
+        "\n",
+        r#"{"event":"outcome","session":"s","outcome":"cancelled","is_error":true}"#,
+        "\n"
+    );
+    let stored = crate::testing::converted(log, "agentglot", "claude:transcript");
+    assert_eq!(stored.matches("[Request interrupted by user]").count(), 1, "{stored}");
+    let back = crate::testing::converted(&stored, "claude:transcript", "agentglot");
+    assert!(back.contains(r#""outcome":"cancelled""#), "{back}");
+    assert_eq!(
+        crate::testing::converted(&stored, "claude:transcript", "claude")
+            .matches("\"type\":\"result\"")
+            .count(),
+        1
+    );
+}

@@ -40,6 +40,8 @@ pub struct Want {
     pub call_ids: bool,
     /// What the model's API does itself stays a part of the reply, in the API's own blocks.
     pub served: bool,
+    /// Nothing but their prompts tells turns apart.
+    pub turns_by_prompts: bool,
 }
 
 /// What a target writes of tools.
@@ -51,6 +53,22 @@ pub enum Tools {
     Names,
     /// Nothing.
     Nothing,
+}
+
+/// How a target says of a call that it was refused or stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TellsEnd {
+    /// A member of its own does, or the text as it is.
+    Itself,
+    /// The text begins with what its program writes there (the body of a JSON string), which it does not yet.
+    InWords {
+        /// What it begins with.
+        words: &'static str,
+        /// The pointer of the output.
+        at: &'static str,
+    },
+    /// It cannot, and why.
+    Lost(&'static str),
 }
 
 impl Want {
@@ -74,6 +92,7 @@ impl Want {
         models: true,
         call_ids: true,
         served: false,
+        turns_by_prompts: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -142,6 +161,14 @@ impl Want {
     /// The same where replies are kept as the API gave them.
     pub const fn with_served(self) -> Self {
         Self { served: true, ..self }
+    }
+
+    /// The same where only prompts tell turns apart.
+    pub const fn with_turns_by_prompts(self) -> Self {
+        Self {
+            turns_by_prompts: true,
+            ..self
+        }
     }
 
     /// The same where calls have no ids.

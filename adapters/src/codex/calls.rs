@@ -4,6 +4,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use super::decode::{Decoder, ItemLine, known};
 use super::items::{BUILTIN, MCP_TOOL_CALL, PRINTED, PROCESS, Tool, object};
+use super::unrun::unrun;
 use crate::chat::FieldList;
 use crate::codec::{Cx, Dialect};
 use crate::event::{At, Block, Content, Detail, DetailShape, Fate, Field, Kind, Media, ResultStatus, Sink, ToolCall, ToolKind, ToolResult, Topic};
@@ -174,7 +175,10 @@ impl<'a> ItemLine<'a> {
         let cx = self.line.cx;
         let shown = self.take_all(tool.shows);
         let value = |name: &str| shown.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
-        let status = status(value("status").and_then(Raw::string), value("exit_code"));
+        let status = match status(value("status").and_then(Raw::string), value("exit_code")) {
+            ResultStatus::Error => value("error").and_then(refused).unwrap_or(ResultStatus::Error),
+            status => status,
+        };
         for (_, value) in shown.iter().filter(|(name, value)| match *name {
             "status" => ["\"completed\"", "\"failed\"", "\"declined\"", "\"in_progress\""].contains(&value.as_str()),
             "exit_code" => status == ResultStatus::Success && value.as_str() == "0" || value.is_null(),
@@ -231,6 +235,11 @@ pub(super) fn status(word: Option<Str<'_>>, exit: Option<Raw<'_>>) -> ResultStat
         _ if exit.is_some_and(|exit| exit.as_str() != "0") => ResultStatus::Error,
         _ => ResultStatus::Success,
     }
+}
+
+/// Whether the error of a server's tool says that its call was refused or stopped.
+pub(super) fn refused(error: Raw<'_>) -> Option<ResultStatus> {
+    unrun(error.get("message")?.string()?)
 }
 
 /// The blocks that a server's tool gave, or why it failed.

@@ -21,6 +21,7 @@ pub(crate) mod rollout;
 mod schema;
 mod tools;
 mod turn;
+mod unrun;
 
 #[cfg(test)]
 mod tests;

@@ -182,7 +182,7 @@ fn repairs_complete_the_items_and_end_the_turn() {
         ),
         (
             r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":null,"status":"in_progress""#,
-            r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":{"message":"The tool call was interrupted: the log holds no result for it."},"status":"failed""#,
+            r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":{"message":"user cancelled MCP tool call: The tool call was interrupted: the log holds no result for it."},"status":"failed""#,
         ),
     ];
     let repair = Options {

@@ -6,6 +6,7 @@ use super::encode::Encoder;
 use super::failure;
 use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool, answered};
 use super::tools::{in_exec, lose_beside_command, lose_others, whole_paths};
+use super::unrun;
 use crate::codec::Dialect;
 use crate::event::{
     Block, Content, Count, DetailShape, Event, Fatal, Kind, Media, Notice, Outcome, Reply, ResultStatus, Scope, ToolCall, ToolResult, Topic, Usage,
@@ -316,6 +317,7 @@ impl Encoder {
 
     /// What came of a call, as its item says it.
     pub(super) fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
+        unrun::lose(tool.name, result.status, false, out);
         // What a model was told of a call may say how it ended, and not what came of it.
         let is_whole = |raw: Raw<'_>| tool.shows.first().is_none_or(|first| raw.get(first).is_some());
         if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex && is_whole(detail.raw)) {
@@ -340,7 +342,9 @@ impl Encoder {
                     ),
                     ResultStatus::Denied | ResultStatus::Canceled => {
                         let text: String = result.content.as_one().map(Str::as_escaped).collect();
-                        format!("{{\"result\":null,\"error\":{{\"message\":\"{text}\"}},\"status\":\"failed\"}}")
+                        let words = unrun::words(result.status, Str::trusted(&text), out);
+                        let between = if words.is_empty() || text.is_empty() { "" } else { ": " };
+                        format!("{{\"result\":null,\"error\":{{\"message\":\"{words}{between}{text}\"}},\"status\":\"failed\"}}")
                     }
                 }
             }
@@ -376,7 +380,7 @@ impl Encoder {
         }
         let is_held = item.is_none();
         if call.0.is(TODO_LIST) && self.tool(TODO_LIST, call.1).is_some() {
-            return;
+            return unrun::lose(TODO_LIST, result.status, false, out);
         }
         // Where the call was not written yet, its result may know better what it is.
         let arena = Bump::new();

@@ -1,12 +1,15 @@
 //! Events to Cursor's lines: who writes what.
 
+use bumpalo::Bump;
+
 use super::turn::Turn;
 use crate::answer::Answer;
-use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
-use crate::event::{Counted, Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
+use crate::codec::{Dialect, Encode, Layout, Style, TellsEnd, Tools, Want};
+use crate::event::{Counted, Event, Input, Kind, Notice, Origin, Piece, ResultStatus, Time, ToolKind, ToolResult, Topic, Usage};
 use crate::ids;
 use crate::json::{Out, Raw, Str, alike};
 use crate::trace::Kept;
+use crate::unique::Unique;
 use crate::unsaid::Unsaid;
 
 /// Writes `stream-json`, `json` and `text` of today's generation.
@@ -18,6 +21,8 @@ pub struct Encoder {
     pub(super) style: Style,
     pub(super) facts: Facts,
     pub(super) turn: Turn,
+    /// No two calls of a session have the same id.
+    unique: Unique,
     /// Where no lines are written: what is said instead.
     pub(super) answer: Answer,
     /// The session's id, escaped; empty until it is known or made up.
@@ -63,6 +68,7 @@ impl Encoder {
             style,
             facts: Facts::default(),
             turn: Turn::default(),
+            unique: Unique::default(),
             answer: Answer::of_last_turn(style.mode.layout == Layout::Document),
             session: String::new(),
             tail: Vec::new(),
@@ -211,6 +217,14 @@ impl Encode for Encoder {
         super::text::COUNTED
     }
 
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        let is_command = result.of.is_some_and(|call| call.kind == ToolKind::Shell);
+        match result.status {
+            ResultStatus::Canceled if !is_command => TellsEnd::Lost("a call that was stopped: in cursor only a command says that it was"),
+            _ => TellsEnd::Itself,
+        }
+    }
+
     fn want(&self) -> Want {
         let whole = Want::SNAPSHOTS.without_models();
         if self.style.partial && self.is_stream() {
@@ -263,6 +277,10 @@ impl Encode for Encoder {
         self.note_origin(&event.origin);
         if self.is_own(event) {
             self.own(event, out);
+        } else if self.is_stream() {
+            let arena = Bump::new();
+            let renamed = self.unique.event(event, "/call_id", &arena, out);
+            self.foreign(renamed.as_ref().unwrap_or(event), out);
         } else {
             self.foreign(event, out);
         }

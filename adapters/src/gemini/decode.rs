@@ -3,6 +3,7 @@
 use super::ends::why;
 use super::fields::knows;
 use super::stats::Stats;
+use super::unrun::unrun;
 use super::{ERROR, FORBIDDEN, NO_TIME};
 use crate::chat::{FieldList, Members};
 use crate::codec::{Cx, Decode, Dialect, stray};
@@ -241,7 +242,8 @@ impl Decoder {
         let status = match error {
             _ if status.is("success") => ResultStatus::Success,
             Some((kind, _)) if kind.is(FORBIDDEN) => ResultStatus::Denied,
-            _ => ResultStatus::Error,
+            Some((_, message)) => unrun(message).unwrap_or(ResultStatus::Error),
+            None => ResultStatus::Error,
         };
         let content = match error {
             Some((_, message)) => {

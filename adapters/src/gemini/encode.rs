@@ -5,8 +5,9 @@ use super::lines::{OUTPUT, close, error, error_of, member, texts};
 use super::stats::Taken;
 use super::tool_stats::Names;
 use super::turn::Turn;
+use super::unrun::tells_end;
 use crate::answer::Answer;
-use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, TellsEnd, Tools, Want};
 use crate::event::{
     Block, Content, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, ResultStatus, Time, ToolResult, Topic, Usage, iso,
 };
@@ -242,6 +243,14 @@ impl Encoder {
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
+    }
+
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        match result.status {
+            ResultStatus::Canceled => tells_end(result, "/error/message"),
+            // The error's type says the rest.
+            _ => TellsEnd::Itself,
+        }
     }
 
     fn want(&self) -> Want {

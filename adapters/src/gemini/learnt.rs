@@ -2,6 +2,7 @@
 
 use super::NO_TIME;
 use super::decode::{Decoder, Line, Run};
+use super::unrun::says_more;
 use crate::codec::{Cx, Dialect};
 use crate::event::{Block, Event, Fields, Kind, Origin, OutcomeKind, Session, Sink, Time};
 use crate::learn::{Aside, Rules};
@@ -36,7 +37,7 @@ impl Decoder {
     /// Tells an event, of which its line says nothing else, and remembers how the line is spelled.
     pub(super) fn only<'a>(&mut self, line: &Line<'a>, origin: Origin<'a>, kind: Kind<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
         let event = Event { origin, kind, fields };
-        if line.cx.trace.is_none() {
+        if line.cx.trace.is_none() && !matches!(kind, Kind::ToolResult(result) if says_more(result)) {
             self.learned.learn(line.text, &RULES, &event, Aside::default());
         }
         self.run.tell(&event, sink);
@@ -49,6 +50,8 @@ fn is_plain(event: &Event<'_>, run: &Run) -> bool {
     is_timed
         && match event.kind {
             Kind::Reply(reply) => !matches!(reply.blocks, [Block::Call(call)] if call.input.is_null()),
+            // The words of a failure may say more of it than the form of the line.
+            Kind::ToolResult(result) => !says_more(result),
             Kind::Outcome(outcome) => outcome.kind == OutcomeKind::Success || run.warned.is_empty(),
             _ => true,
         }

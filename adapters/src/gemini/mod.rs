@@ -21,6 +21,7 @@ mod stats;
 mod tool_stats;
 mod tools;
 mod turn;
+mod unrun;
 
 #[cfg(test)]
 mod tests;

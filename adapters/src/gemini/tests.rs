@@ -236,3 +236,28 @@ fn an_error_line_is_lost_where_no_outcome_says_it() {
         );
     }
 }
+
+/// The words of a failure say whether the call was refused or stopped, in lines that are spelled like one before as well.
+#[test]
+fn words_of_failures_tell_among_lines_that_are_spelled_alike() {
+    let line = |n: usize, why: &str| {
+        format!(
+            "{{\"type\":\"tool_use\",\"timestamp\":\"2026-11-21T07:03:40.000Z\",\"tool_name\":\"f\",\"tool_id\":\"c{n}\",\"parameters\":{{}}}}\n{{\"type\":\"tool_result\",\"timestamp\":\"2026-11-21T07:03:40.000Z\",\"tool_id\":\"c{n}\",\"status\":\"error\",\"output\":\"{why}\",\"error\":{{\"type\":\"TOOL_EXECUTION_ERROR\",\"message\":\"{why}\"}}}}\n"
+        )
+    };
+    let words = [
+        "no such file",
+        "nor this one",
+        "[Operation Cancelled] Reason: User denied execution.",
+        "[Operation Cancelled] Reason: User cancelled tool execution.",
+        "gone",
+    ];
+    let log: String = words.iter().enumerate().map(|(n, why)| line(n, why)).collect();
+    let events = converted(&log, "gemini", "agentglot");
+    let statuses: Vec<&str> = events
+        .lines()
+        .filter(|line| line.contains("\"event\":\"tool_result\""))
+        .filter_map(|line| line.split_once("\"status\":\"")?.1.split('"').next())
+        .collect();
+    assert_eq!(statuses, ["error", "error", "denied", "canceled", "error"]);
+}

@@ -1,8 +1,9 @@
 //! Events to OpenCode's lines: who writes what.
 
+use super::parts::tells_end;
 use super::turn::{Behind, Turn};
-use crate::codec::{Dialect, Encode, Layout, Style, Tools, Want};
-use crate::event::{Event, Input, Origin, Time, Topic};
+use crate::codec::{Dialect, Encode, Layout, Style, TellsEnd, Tools, Want};
+use crate::event::{Event, Input, Origin, Time, ToolResult, Topic};
 use crate::ids;
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
@@ -88,6 +89,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/part/state/error")
+    }
+
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
             Layout::Text => Want::SNAPSHOTS.with_tools(Tools::Nothing),

@@ -3,7 +3,7 @@
 use super::fields::knows;
 use super::{ABORTED, DENIED, INVALID, PART, STATE};
 use crate::chat::{FieldList, Members};
-use crate::codec::{Cx, Dialect};
+use crate::codec::{Cx, Dialect, TellsEnd};
 use crate::event::{Block, Content, Count, Detail, DetailShape, Media, Picture, ResultStatus, Stop, ToolCall, ToolResult, Usage};
 use crate::json::{Raw, Shape, Str};
 use crate::tools::kind_of;
@@ -148,10 +148,23 @@ fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_
     match completed {
         true if failed(tool, metadata) => ResultStatus::Error,
         true => ResultStatus::Success,
-        false if text.is(ABORTED) => ResultStatus::Canceled,
+        false if text.begins(ABORTED) => ResultStatus::Canceled,
         false if DENIED.iter().any(|words| text.as_escaped().starts_with(words)) => ResultStatus::Denied,
         false => ResultStatus::Error,
     }
+}
+
+/// Only the error's words say that a call was refused or cut off.
+pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
+    let text = result.content.texts().next().unwrap_or_default();
+    let words = match result.status {
+        said if status(false, Str::EMPTY, text, None) == said => return TellsEnd::Itself,
+        ResultStatus::Denied if text.is_empty() => "The user rejected permission to use this specific tool call.",
+        ResultStatus::Denied => "The user rejected permission to use this specific tool call with the following feedback: ",
+        ResultStatus::Canceled => "Tool execution aborted\\n",
+        _ => return TellsEnd::Itself,
+    };
+    TellsEnd::InWords { words, at }
 }
 
 /// The tokens of a round. What the cache answered and took is not in the input, and what was thought not in the output.

@@ -82,13 +82,15 @@ impl Decoder {
         let outcome = summary.then(|| self.summary(&mut line, choice.finish, cx));
         let model = self.new_model(&mut line);
         let said = line.meta.error().and_then(inner).filter(|_| !summary);
-        // A failure told behind the model's words does not make them the program's.
-        let is_model_s = |error: Str<'_>| error.as_escaped().contains(' ') && choice.content.is_some_and(|text| !text.is_empty() && text != error);
+        let usage = line.envelope.usage.filter(|_| !summary);
+        // A failure told behind the model's words does not make them the program's: those the model has spent tokens on, or the turn ends
+        // with the failure.
+        let by_model = usage.is_some() || choice.finish.is_some_and(|word| word.is("error"));
+        let is_model_s = |error: Str<'_>| by_model && choice.content.is_some_and(|text| !text.is_empty() && text != error);
         let error = match said {
             Some(error) if !is_model_s(error) => line.meta.take_error(cx),
             _ => None,
         };
-        let usage = line.envelope.usage.filter(|_| !summary);
         let reply = Reply {
             id: None,
             model,

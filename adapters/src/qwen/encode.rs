@@ -3,11 +3,12 @@
 use super::encode_chunk::Chunks;
 use super::encode_reply::Held;
 use super::tasks::Tasks;
+use super::teller::settled;
 use super::{facts, own};
 use crate::answer::Answer;
 use crate::chat::{Frame, Object};
-use crate::codec::{Dialect, Encode, Layout, Mode, Style, Tools, Want};
-use crate::event::{Block, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Session, Topic, Usage};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, TellsEnd, Tools, Want};
+use crate::event::{Block, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, ResultStatus, Session, ToolResult, Topic, Usage};
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
@@ -338,6 +339,14 @@ impl Encoder {
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
         Counted::WITH_INPUT
+    }
+
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        let text = result.content.texts().next().unwrap_or_default();
+        match settled(ResultStatus::Canceled, text) {
+            read if read == result.status => TellsEnd::Itself,
+            _ => TellsEnd::Lost("qwen has one word for calls that were refused and for those that were stopped"),
+        }
     }
 
     fn want(&self) -> Want {

@@ -99,3 +99,25 @@ fn what_a_subagent_did_is_dropped_where_its_call_has_no_result() {
     );
     assert!(!ledger.contains("in pieces"), "{ledger}");
 }
+
+/// An error beside a reply makes the reply the program's own words, unless the model has spent tokens on them or the turn ends with them.
+#[test]
+fn an_error_beside_a_reply_says_whose_words_it_has() {
+    let log = |finish: &str, usage: &str, error: &str| {
+        format!(
+            "{{\"id\":\"chatcmpl-s\",\"object\":\"chat.completion\",\"created\":0,\"model\":\"x\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":\"half\"}},\"finish_reason\":\"{finish}\"}}]{usage},\"metadata\":{{\"error\":\"{error}\"}}}}\n"
+        )
+    };
+    let usage = r#","usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}"#;
+    for (finish, usage, error, is_programs) in [
+        ("stop", "", "rate_limit", true),
+        ("stop", "", "the model is away", true),
+        ("stop", usage, "rate_limit", false),
+        ("error", "", "overloaded", false),
+        ("error", "", "half", true),
+    ] {
+        let events = crate::testing::converted(&log(finish, usage, error), "qwen", "agentglot");
+        let reply = events.lines().find(|line| line.contains("\"event\":\"reply\"")).unwrap_or_default();
+        assert_eq!(reply.contains("\"error\":"), is_programs, "{finish} {error}: {reply}");
+    }
+}

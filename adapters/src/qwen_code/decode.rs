@@ -5,7 +5,7 @@ mod learnt;
 mod result;
 mod stream;
 mod system;
-mod turn;
+pub(super) mod turn;
 
 use super::WORDS;
 use crate::blocks::{FieldList, Reader, plain_key};

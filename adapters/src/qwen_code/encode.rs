@@ -11,9 +11,10 @@ mod thread;
 use std::collections::BTreeSet;
 
 use super::WORDS;
+use super::decode::turn::tells_end;
 use crate::answer::Answer;
 use crate::blocks::{MESSAGE, Writer};
-use crate::codec::{Dialect, Encode, Layout, Mode, Style, Tools, Want};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, TellsEnd, Tools, Want};
 use crate::event::{At, Block, Content, Counted, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
 use crate::seen::Seen;
@@ -244,6 +245,10 @@ const COUNTED: Counted = Counted::WITH_INPUT.without_reasoning();
 impl Encode for Encoder {
     fn counts_usage(&self) -> Counted {
         COUNTED
+    }
+
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/message/content/0/content")
     }
 
     fn want(&self) -> Want {

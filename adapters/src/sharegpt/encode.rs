@@ -15,6 +15,7 @@ impl Words for Conversations {
         ids: false,
         images: false,
         refusals: false,
+        names: false,
         marks: &[THOUGHT[0], THOUGHT[1], CALLS[0], CALLS[1]],
     };
 
@@ -40,7 +41,7 @@ impl Words for Conversations {
 fn one(said: &Said, out: &mut Out) {
     let from = match said.who {
         Who::System(_) => "system",
-        Who::User => "human",
+        Who::User | Who::Program => "human",
         _ if said.calls.is_empty() => "gpt",
         _ => "function_call",
     };

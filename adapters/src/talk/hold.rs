@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::SYSTEM;
 use crate::event::{
-    Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, Reply, ResultStatus, RoundEnd, Stop, StopKind, ToolCall, ToolResult,
+    Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, PromptSource, Reply, ResultStatus, RoundEnd, Stop, StopKind, ToolCall,
+    ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 
@@ -27,6 +28,9 @@ pub struct Held {
     calls: HashMap<String, usize>,
     /// All that the model said in the turn, escaped.
     words: String,
+    /// The model has said something in the turn; in one before.
+    in_turn: bool,
+    ended: bool,
 }
 
 /// What a dialect's words have a place for.
@@ -38,6 +42,8 @@ pub struct Places {
     pub(crate) images: bool,
     /// That the model has refused.
     pub(crate) refusals: bool,
+    /// Who speaks in a role.
+    pub(crate) names: bool,
     /// What readers look for in texts: one that holds it says something else to them.
     pub(crate) marks: &'static [&'static str],
 }
@@ -65,6 +71,8 @@ pub(crate) enum Who {
     /// Under the name of [`SYSTEM`] that has this number.
     System(usize),
     User,
+    /// The agent's own program, in the user's place.
+    Program,
     Model,
     /// Nobody: what came of a call that nobody made.
     Nobody,
@@ -170,7 +178,22 @@ impl Held {
     }
 
     pub(crate) fn prompt(&mut self, prompt: &Prompt<'_>, fields: Fields<'_>, out: &mut Out) {
-        let mut said = Said::new(Who::User);
+        let is_programs = prompt.source == PromptSource::Agent;
+        // What a turn begins with is what the model was asked, whoever did.
+        let who = match is_programs && self.places.names && (self.own || self.in_turn) {
+            true => Who::Program,
+            false => Who::User,
+        };
+        match who {
+            Who::Program => out.invented("/messages/name", "who speaks in the user's place"),
+            _ if is_programs => out.note(
+                Fate::Renamed,
+                "",
+                "what the program says in the user's place: nothing says that the user did not",
+            ),
+            _ => {}
+        }
+        let mut said = Said::new(who);
         self.content(prompt.content, &mut said, out);
         said.more = self.members(fields, out);
         self.begin(said, out);
@@ -228,6 +251,9 @@ impl Held {
             self.open = None;
         }
         id.clone_into(&mut self.reply);
+        if !std::mem::replace(&mut self.in_turn, true) && self.ended && !self.said.last().is_some_and(|said| said.who == Who::User) {
+            out.note(Fate::Renamed, "", "the turn has no prompt: there it goes on with the one before");
+        }
         let at = self.answer(out);
         out.promise();
         let members = self.members(fields, out);
@@ -337,6 +363,7 @@ impl Held {
     /// Where nothing has said the answer before, the outcome does. How the turn ended has no place.
     fn outcome(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
         self.open = None;
+        self.ended = std::mem::take(&mut self.in_turn) || self.ended;
         let words = std::mem::take(&mut self.words);
         if outcome.is_error && !outcome.synthetic {
             out.left_out("how the turn ended");
@@ -361,7 +388,9 @@ impl Held {
                 for block in blocks {
                     match block {
                         Block::Text { text, .. } => said.push(*text, out),
-                        Block::Media(media) if self.places.images && said.who == Who::User => said.parts.extend(image(media, out)),
+                        Block::Media(media) if self.places.images && matches!(said.who, Who::User | Who::Program) => {
+                            said.parts.extend(image(media, out))
+                        }
                         Block::Other { raw, .. } if self.own => said.parts.push(Part::Other(out.apart(|out| out.unchecked(*raw)))),
                         _ => {}
                     }

@@ -89,6 +89,12 @@ impl<'t, 'a> Teller<'t, 'a> {
         self.tell(Kind::Prompt(self.cx.keep(Prompt { content, source })), rest);
     }
 
+    /// What the program says in the user's place while the turn goes on.
+    pub(crate) fn said_by_program(&mut self, content: Content<'a>, rest: Members<'a>) {
+        let source = PromptSource::Agent;
+        self.tell(Kind::Prompt(self.cx.keep(Prompt { content, source })), rest);
+    }
+
     /// What the model says.
     pub(crate) fn reply(&mut self, blocks: &'a [Block<'a>], stop: Option<Stop<'a>>, rest: Members<'a>) {
         let reply = self.cx.keep(Reply {

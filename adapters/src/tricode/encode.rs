@@ -6,7 +6,7 @@ use super::own::{Own, join};
 use super::plan::{List, Plan};
 use super::{DENIED, ask, failure, input, lines};
 use crate::answer::{release_in, used_in};
-use crate::codec::{Dialect, Encode, Style, Tools, Want};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Tools, Want};
 use crate::event::{
     Block, Event, Fatal, Fate, Fields, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
     ToolResult, Topic,
@@ -77,6 +77,13 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        match result.status {
+            ResultStatus::Canceled => TellsEnd::Lost("a call that was stopped: it has failed in tricode"),
+            _ => TellsEnd::Itself,
+        }
+    }
+
     fn want(&self) -> Want {
         let want = Want::SNAPSHOTS.without_models().without_call_ids().without_thoughts();
         want.with_tools(if self.is_text() { Tools::Nothing } else { Tools::Calls })

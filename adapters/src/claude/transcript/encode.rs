@@ -2,14 +2,15 @@ use bumpalo::Bump;
 
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{MESSAGE, UsagePlace, Writer, api_error, member};
-use crate::claude::VERSION;
 use crate::claude::behind::{Behind, Rest};
+use crate::claude::decode::tells_end;
 use crate::claude::encode::{write_request, write_time};
 use crate::claude::encode_stream::word;
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::claude::{STOP_NOTICE, VERSION};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
 use crate::event::{
-    At, Block, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply,
-    ResultStatus, RoundEnd, Stop, ToolResult, Usage,
+    At, Block, Content, Counted, DetailShape, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, Prompt,
+    PromptSource, Reply, ResultStatus, RoundEnd, Stop, ToolResult, Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Fact, Writing, kept, known_time, version};
@@ -33,6 +34,8 @@ pub struct Encoder {
     behind: Behind,
     /// The last reply is the program's, and says what went wrong.
     failed: bool,
+    /// The last line says that the turn was stopped.
+    stopped: bool,
 }
 
 /// The members of a line of the conversation that stand behind its message.
@@ -54,6 +57,7 @@ impl Encoder {
             tokens: None,
             behind: Behind::new(&style, style.is_own(Dialect::Claude)),
             failed: false,
+            stopped: false,
         }
     }
 
@@ -87,6 +91,7 @@ impl Encoder {
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
         (self.round, self.tokens) = (None, None);
+        self.stopped = prompt.content.texts().next().is_some_and(|text| text.begins(STOP_NOTICE));
         let id = self.kept.line_id(origin.id, "/uuid", out);
         self.head(None, out);
         if prompt.source == PromptSource::Agent {
@@ -132,6 +137,7 @@ impl Encoder {
 
     fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
         self.failed = reply.error.is_some();
+        self.stopped = false;
         let mut any = false;
         for block in reply.blocks {
             match block {
@@ -325,8 +331,12 @@ impl Encode for Encoder {
         Counted::NO_TOTAL
     }
 
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/message/content/0/content")
+    }
+
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_rounds().with_served()
+        Want::SNAPSHOTS.with_whole_rounds().with_served().with_turns_by_prompts()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
@@ -386,10 +396,24 @@ impl Encoder {
         }
     }
 
-    /// A file does not say how turns end. Why one failed the program says in a message of its own.
+    /// A file does not say how turns end. Why one failed the program says in a message of its own, and that one was stopped in the user's place.
     fn outcome(&mut self, origin: &Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        let (was_said, stopped) = (std::mem::take(&mut self.failed), std::mem::take(&mut self.stopped));
+        if outcome.kind == OutcomeKind::Cancelled {
+            if stopped {
+                return out.carried();
+            }
+            out.invented("/message/content", "what the program says where a turn was stopped");
+            let text = Str::trusted("[Request interrupted by user]");
+            let notice = Prompt {
+                content: Content::Blocks(&[Block::Text { text, fields: &[] }]),
+                source: PromptSource::Echo,
+            };
+            self.prompt(origin, &notice, out);
+            self.stopped = false;
+            return out.carried();
+        }
         let says = outcome.error.or(outcome.text).filter(|says| !says.is_empty());
-        let was_said = std::mem::take(&mut self.failed);
         let fails = matches!(outcome.kind, OutcomeKind::Failed(_)) && !outcome.synthetic;
         let Some(text) = says.filter(|_| fails && !was_said) else {
             return outcome.unsaid(out);

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::items::ItemMessage;
 use super::message::Message;
 use crate::codec::{Cx, Dialect};
-use crate::codex::calls::{detail, mcp_content, messages, status};
+use crate::codex::calls::{detail, mcp_content, messages, refused, status};
 use crate::codex::items::{MCP_TOOL_CALL, object};
 use crate::event::{Block, Content, Fate, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult, Topic};
 use crate::ids;
@@ -315,6 +315,7 @@ fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>, d
     let exit = get("exitCode").filter(|exit| !exit.is_null());
     let status = match status(word.and_then(Raw::string), exit) {
         ResultStatus::Error if denied.is_some() => ResultStatus::Denied,
+        ResultStatus::Error => get("error").and_then(refused).unwrap_or(ResultStatus::Error),
         status => status,
     };
     if let Some(word) = word.filter(|word| matches!(word.as_str(), "\"completed\"" | "\"failed\"" | "\"declined\"")) {

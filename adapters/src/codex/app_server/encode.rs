@@ -1,9 +1,12 @@
 //! Events to messages: who writes what.
 
+use bumpalo::Bump;
+
 use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Counted, Event, Fields, Input, Kind, Topic, Usage};
 use crate::json::{Out, Raw, Str};
+use crate::unique::Unique;
 use crate::unsaid::Unsaid;
 use crate::waiting::Waiting;
 
@@ -24,6 +27,8 @@ pub struct Encoder {
     pub(super) started: bool,
     pub(super) turns: u64,
     pub(super) turn: Turn,
+    /// No two calls of a thread have the same id.
+    unique: Unique,
     /// Calls of the turn before that have no results: the host may have run them.
     pub(super) late: Waiting<(String, String)>,
     /// The usage of all turns so far.
@@ -50,6 +55,7 @@ impl Encoder {
             started: style.agent,
             turns: style.at,
             turn: Turn::default(),
+            unique: Unique::default(),
             late: Waiting::default(),
             total: None,
             asked: 0,
@@ -94,7 +100,13 @@ impl Encode for Encoder {
             (_, Kind::Unknown(line)) if self.own => write(line, out),
             // What one line says in several events is written with one of them. What was added to the log is of no line.
             _ if self.own && !is_added(event) => {}
-            _ => self.foreign(event, out),
+            // What a host that is there says of a call names it as the agent does.
+            _ if self.style.agent => self.foreign(event, out),
+            _ => {
+                let arena = Bump::new();
+                let renamed = self.unique.event(event, "/params/item/id", &arena, out);
+                self.foreign(renamed.as_ref().unwrap_or(event), out);
+            }
         }
     }
 

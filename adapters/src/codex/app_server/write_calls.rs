@@ -5,8 +5,9 @@ use bumpalo::Bump;
 use super::calls::{AGENT_TOOLS, AGENTS, TOOLS};
 use super::encode::Encoder;
 use crate::codec::Dialect;
-use crate::codex::items::{addressed, parts};
+use crate::codex::items::{TODO_LIST, addressed, parts};
 use crate::codex::tools::{canonical, lose_beside_command, lose_others, plan_of, whole_paths};
+use crate::codex::unrun;
 use crate::event::{Content, Event, Picture, ResultStatus, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
 use crate::json::{Out, Raw, Shape, Str};
@@ -84,6 +85,9 @@ impl Encoder {
             Some(ResultStatus::Denied) if tool.is_some_and(|tool| matches!(tool.kind, "commandExecution" | "fileChange")) => "declined",
             Some(_) => "failed",
         };
+        if let Some(result) = done {
+            unrun::lose(tool.map_or("", |tool| tool.name), result.status, true, out);
+        }
         let Some(tool) = tool else {
             return self.dynamic(event, id, (name, input), status, done, out);
         };
@@ -137,9 +141,13 @@ impl Encoder {
                         out.lit("},\"error\":null");
                     }
                     None if content.is_some() => {
-                        out.lit("null,\"error\":{\"message\":");
-                        texts(content, out);
-                        out.lit("}");
+                        out.lit("null,\"error\":{\"message\":\"");
+                        let text = content.into_iter().flat_map(Content::texts).next().unwrap_or_default();
+                        let words = done.map_or("", |result| unrun::words(result.status, text, out));
+                        out.lit(words);
+                        out.lit(if words.is_empty() || text.is_empty() { "" } else { ": " });
+                        content.into_iter().flat_map(Content::as_one).for_each(|text| out.body(text));
+                        out.lit("\"}");
                     }
                     None => out.lit("null,\"error\":null"),
                 }
@@ -225,6 +233,7 @@ impl Encoder {
             out.used(name.as_escaped());
         }
         if name.is_empty() {
+            unrun::lose(TODO_LIST, result.status, true, out);
             out.renamed(result.call.as_escaped(), NO_ID);
             out.carried();
             return;

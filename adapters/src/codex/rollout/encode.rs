@@ -2,9 +2,10 @@
 
 use bumpalo::Bump;
 
+use super::output::tells_end;
 use super::write::Turn;
-use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Counted, Event, Input, InputKind, Kind, Topic, Usage};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
+use crate::event::{Counted, Event, Input, InputKind, Kind, ToolResult, Topic, Usage};
 use crate::json::{Out, Str};
 use crate::store::Writing;
 
@@ -42,6 +43,10 @@ impl Encode for Encoder {
 
     fn counts_usage(&self) -> Counted {
         Counted::NO_TOTAL
+    }
+
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/payload/output")
     }
 
     fn want(&self) -> Want {

@@ -1,8 +1,8 @@
 //! What the model was told of a call: of a command, what it printed stands behind lines about how it went.
 
 use super::items::blocks;
-use crate::codec::Cx;
-use crate::event::{Block, Content, Fate, ResultStatus};
+use crate::codec::{Cx, TellsEnd};
+use crate::event::{Block, Content, Fate, ResultStatus, ToolResult};
 use crate::json::{Cursor, Raw, Shape, Str};
 
 /// What an output says.
@@ -52,9 +52,33 @@ const REFUSED: [&str; 4] = [
     "rejected by user",
 ];
 
+/// What it says of a call that was stopped, behind how long it ran, or before it.
+const ABORTED: &str = "aborted by user";
+
 /// Whether a command was not started because it is not allowed: its failure holds that as the program's own words for it.
 fn is_refused(told: &str) -> bool {
     REFUSED.iter().any(|begins| told.starts_with(begins)) || told.starts_with("exec_command failed") && told.contains("Rejected(")
+}
+
+/// Whether the call was stopped or refused.
+fn unrun(told: &str) -> Option<ResultStatus> {
+    let is_stopped = told.ends_with(ABORTED) || told.starts_with(ABORTED) || told == "aborted";
+    match is_stopped {
+        true => Some(ResultStatus::Canceled),
+        false => is_refused(told).then_some(ResultStatus::Denied),
+    }
+}
+
+/// Only what the model is told says it.
+pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
+    let text = result.content.texts().next().unwrap_or_default();
+    let words = match result.status {
+        said if unrun(text.as_escaped()) == Some(said) => return TellsEnd::Itself,
+        ResultStatus::Denied => "rejected by user\\n",
+        ResultStatus::Canceled => "aborted by user\\n",
+        _ => return TellsEnd::Itself,
+    };
+    TellsEnd::InWords { words, at }
 }
 
 /// Reads an output: a text, or the parts of a message.
@@ -80,10 +104,8 @@ pub(super) fn said<'a>(output: Raw<'a>, cx: &Cx<'a>) -> Said<'a> {
     let (about, printed) = command(text);
     let Some(printed) = printed else {
         let status = match text.as_escaped() {
-            told if told.ends_with("aborted by user") || told == "aborted" => ResultStatus::Canceled,
-            told if is_refused(told) => ResultStatus::Denied,
-            told if FAILED.iter().any(|begins| told.starts_with(begins)) => ResultStatus::Error,
-            _ => ResultStatus::Success,
+            told if FAILED.iter().any(|begins| told.starts_with(begins)) && !is_refused(told) => ResultStatus::Error,
+            told => unrun(told).unwrap_or(ResultStatus::Success),
         };
         return Said {
             content: Content::Text(text),

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use bumpalo::Bump;
 
 use super::encode::Encoder;
-use crate::codec::Dialect;
+use super::output::tells_end;
+use crate::codec::{Dialect, TellsEnd};
 use crate::codex::failure;
 use crate::codex::items::{addressed, answered};
 use crate::codex::tools::model::{Asked, asked};
+use crate::codex::unrun;
 use crate::event::{
     Block, Content, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Prompt, PromptSource, Reply, ResultStatus, Scope, Time, ToolCall,
     ToolResult, Usage,
@@ -288,6 +290,7 @@ impl Encoder {
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         if self.turn.searches.remove(result.call.as_escaped()) {
             // What a search found the server keeps for itself.
+            unrun::lose("web_search", result.status, false, out);
             out.used(result.call.as_escaped());
             return;
         }
@@ -305,7 +308,8 @@ impl Encoder {
         out.lit(",\"output\":\"");
         let detail = result.detail.filter(|detail| detail.shape == DetailShape::Codex);
         let code = detail.and_then(|detail| detail.raw.get("exit_code")).filter(|code| code.i64().is_some());
-        if code.is_some() || result.status != ResultStatus::Success {
+        let says_end = matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled) && tells_end(result, "") == TellsEnd::Itself;
+        if !says_end && (code.is_some() || result.status != ResultStatus::Success) {
             out.lit("Exit code: ");
             match code {
                 Some(code) => out.unchecked(code),

@@ -1,11 +1,12 @@
 use bumpalo::Bump;
 
 use super::{AGAIN, HEADER, INNER, REWIND, SET};
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
 use crate::event::{
     At, Block, Content, Counted, Event, Input, InputKind, Kind, Media, Notice, Origin, Picture, Prompt, PromptSource, Reply, ResultStatus, Time,
     ToolResult, Usage,
 };
+use crate::gemini::unrun::tells_end;
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time};
 
@@ -188,8 +189,8 @@ impl Encoder {
                 beside: beside.written().to_vec(),
                 status: match result.status {
                     ResultStatus::Success => "success",
-                    ResultStatus::Canceled => "cancelled",
-                    ResultStatus::Error | ResultStatus::Denied => "error",
+                    ResultStatus::Denied | ResultStatus::Canceled => "cancelled",
+                    ResultStatus::Error => "error",
                 },
                 time,
             });
@@ -505,8 +506,12 @@ impl Encode for Encoder {
         Counted::WITH_INPUT
     }
 
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/toolCalls/0/result/0/functionResponse/response/error")
+    }
+
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_rounds()
+        Want::SNAPSHOTS.with_whole_rounds().with_turns_by_prompts()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

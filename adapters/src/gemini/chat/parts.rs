@@ -3,6 +3,7 @@
 use crate::chat::Members;
 use crate::codec::{Cx, Dialect};
 use crate::event::{Block, Content, Count, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
+use crate::gemini::unrun::unrun;
 use crate::json::{Raw, Shape, Str};
 
 /// One part of a message.
@@ -186,9 +187,10 @@ pub(super) fn result_of<'a>(call: Raw<'a>, [name, result, status]: [Option<Raw<'
     told.name = name.and_then(Raw::string).or(told.name);
     if let Some(status) = status {
         let word = status.string().map_or("", Str::as_escaped);
+        let said = || unrun(told.content.texts().next().unwrap_or_default());
         match word {
-            "error" => told.status = ResultStatus::Error,
-            "cancelled" => told.status = ResultStatus::Canceled,
+            "error" => told.status = said().unwrap_or(ResultStatus::Error),
+            "cancelled" => told.status = said().unwrap_or(ResultStatus::Canceled),
             _ => {}
         }
         if matches!(word, "success" | "error" | "cancelled") {

@@ -1,6 +1,6 @@
 //! Sessions to events.
 
-use super::{PAIR, ROLES, is_half};
+use super::{PAIR, PROGRAM, ROLES, is_half};
 use crate::chat::{Members, Reader, arguments_json};
 use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{Block, Content, Event, Kind, Media, Origin, Sink, Stop, StopKind, Thinking, ToolCall};
@@ -85,6 +85,10 @@ impl<'a> Session<'_, 'a> {
         let data = message.take("content", &cx);
         let content = content(data, &cx);
         match role.as_escaped() {
+            "user" if message.get("name").and_then(Raw::string).is_some_and(|name| name.is(PROGRAM)) => {
+                message.word("name", &cx);
+                self.teller.said_by_program(content, message);
+            }
             "user" => self.teller.prompt(content, message),
             "tool" => {
                 let call = message.text("tool_call_id", &cx);

@@ -1,5 +1,6 @@
 //! Events to sessions.
 
+use super::PROGRAM;
 use crate::chat::inner;
 use crate::codec::Dialect;
 use crate::json::{Out, Raw};
@@ -15,6 +16,7 @@ impl Words for Messages {
         ids: true,
         images: true,
         refusals: true,
+        names: true,
         marks: &[],
     };
 
@@ -37,11 +39,17 @@ impl Words for Messages {
 fn message(said: &Said, out: &mut Out) {
     out.lit("{\"role\":\"");
     out.lit(match said.who {
-        Who::User => "user",
+        Who::User | Who::Program => "user",
         Who::Model => "assistant",
         system => system.system(),
     });
-    out.lit("\",\"content\":");
+    out.lit("\"");
+    if said.who == Who::Program {
+        out.lit(",\"name\":\"");
+        out.lit(PROGRAM);
+        out.lit("\"");
+    }
+    out.lit(",\"content\":");
     let is_list = said.parts.iter().any(|part| !matches!(part, Part::Text(_)));
     if said.refused {
         out.lit("null,\"refusal\":");

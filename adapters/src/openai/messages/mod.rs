@@ -18,6 +18,9 @@ use crate::codec::{Layout, Mode};
 use crate::detect::{Opened, word};
 use crate::json::{Raw, Str};
 
+/// The `name` of messages in the user's role that the agent's own program wrote.
+const PROGRAM: &str = "program";
+
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("messages", Layout::Rows);
 

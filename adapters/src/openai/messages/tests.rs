@@ -312,3 +312,20 @@ fn an_image_has_one_entry() {
         assert!(told <= 1, "{to}\n{ledger}");
     }
 }
+
+/// What the program says in the user's place while a turn goes on has its name, and begins no turn when it is read back.
+#[test]
+fn what_the_program_says_in_the_users_place_has_a_name() {
+    let notice = r#"{"type":"user","message":{"role":"user","content":"<reminder>"},"parent_tool_use_id":null,"session_id":"s","isSynthetic":true,"uuid":"n1"}"#;
+    let done = r#"{"type":"assistant","message":{"id":"m9","role":"assistant","model":"m","content":[{"type":"text","text":"Again."}],"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s","uuid":"n2"}"#;
+    let (before, result) = CLAUDE.trim_end().rsplit_once('\n').unwrap();
+    let log = [before, notice, done, result, ""].join("\n");
+    let (line, ledger) = traced(&log, "claude", "openai:messages");
+    assert!(line.contains(r#"{"role":"user","name":"program","content":"<reminder>"}"#), "{line}");
+    assert!(ledger.contains("/messages/name"), "{ledger}");
+    let back = kept(&line, "openai:messages", "claude");
+    assert!(back.contains(r#""isSynthetic":true"#), "{back}");
+    assert_eq!(back.matches(r#""type":"result""#).count(), 1, "{back}");
+    let (_, ledger) = traced(&log, "claude", "sharegpt");
+    assert!(ledger.contains("nothing says that the user did not"), "{ledger}");
+}

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::INFO;
-use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Block, Content, Event, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, Topic};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
+use crate::event::{At, Block, Content, Event, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, ToolResult, Topic};
 use crate::json::{Cursor, Out, Raw, Str};
 use crate::opencode::PART;
 use crate::opencode::decode::why;
 use crate::opencode::encode::Encoder as Run;
+use crate::opencode::parts::tells_end;
 use crate::store::{Writing, kept, version};
 
 /// Writes one document a session, when the session is over.
@@ -333,8 +334,12 @@ fn members(fields: Fields<'_>, at: At<'_>, out: &mut Out) -> Vec<u8> {
 }
 
 impl Encode for Encoder {
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/messages/0/parts/0/state/error")
+    }
+
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_rounds()
+        Want::SNAPSHOTS.with_whole_rounds().with_turns_by_prompts()
     }
 
     fn asks_rounds(&self) -> bool {

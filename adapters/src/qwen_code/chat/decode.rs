@@ -7,6 +7,7 @@ use crate::event::{
     ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::qwen_code::decode::turn::status as said;
 use crate::store::{Child, Reading, unknown};
 
 /// Reads Qwen Code's chat files.
@@ -343,8 +344,15 @@ fn told<'a>(mut result: ToolResult<'a>, known: Option<Raw<'a>>, cx: &Cx<'a>) -> 
             cx.took(status.as_escaped());
         }
         result.status = match status.as_escaped() {
-            "cancelled" => ResultStatus::Canceled,
-            "error" => ResultStatus::Error,
+            "success" => ResultStatus::Success,
+            word @ ("cancelled" | "error") => match said(&ToolResult {
+                is_error: Some(true),
+                ..result
+            }) {
+                ResultStatus::Denied => ResultStatus::Denied,
+                _ if word == "cancelled" => ResultStatus::Canceled,
+                _ => ResultStatus::Error,
+            },
             _ => result.status,
         };
         result.is_error = Some(result.status != ResultStatus::Success);

@@ -2,13 +2,14 @@ use bumpalo::Bump;
 
 use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
 use crate::event::{
     At, Block, Content, Counted, Event, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
     Usage,
 };
 use crate::json::Out;
 use crate::qwen_code::VERSION;
+use crate::qwen_code::decode::turn::tells_end;
 use crate::store::{Writing, kept, known_time, version};
 
 /// Writes a chat file that Qwen Code goes on with.
@@ -127,8 +128,8 @@ impl Encoder {
         out.str(result.call);
         out.lit(match result.status {
             ResultStatus::Success => ",\"status\":\"success\"}}\n",
-            ResultStatus::Canceled => ",\"status\":\"cancelled\"}}\n",
-            ResultStatus::Error | ResultStatus::Denied => ",\"status\":\"error\"}}\n",
+            ResultStatus::Denied | ResultStatus::Canceled => ",\"status\":\"cancelled\"}}\n",
+            ResultStatus::Error => ",\"status\":\"error\"}}\n",
         });
     }
 
@@ -354,8 +355,12 @@ impl Encode for Encoder {
         Counted::WITH_INPUT
     }
 
+    fn tells_end(&self, result: &ToolResult<'_>) -> TellsEnd {
+        tells_end(result, "/message/parts/0/functionResponse/response/error")
+    }
+
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.with_whole_replies()
+        Want::SNAPSHOTS.with_whole_replies().with_turns_by_prompts()
     }
 
     fn says_times(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::super::USAGE;
 use super::{Decoder, Envelope, Line, Open, name};
 use crate::blocks::{Part, Said, api_error};
+use crate::codec::TellsEnd;
 use crate::event::{At, Block, Content, Event, Input, InputKind, Kind, Prompt, PromptSource, Reply, ResultStatus, Side, ToolResult, Usage};
 use crate::json::{Error, Raw, Str, Why};
 
@@ -143,15 +144,31 @@ impl<'a> Line<'_, 'a, '_> {
     }
 }
 
-/// Whether a reply is what the program says itself when a request has failed, before a `result` with the same words; no model has
-/// spent a token on it.
+/// Whether a reply is what the program says itself when a request has failed, before a `result` with the same words. The line may say tokens: those of
+/// a stream that held nothing else (recording `empty_reply`).
 pub(super) fn is_api_error(reply: &Reply<'_>) -> bool {
-    matches!((reply.blocks, reply.usage), ([Block::Text { text, .. }], None) if api_error::is_sentence(text.as_escaped()))
+    matches!(reply.blocks, [Block::Text { text, .. }] if api_error::is_sentence(text.as_escaped()))
+}
+
+/// What the result of a call begins with that an interrupt has ended.
+const ABORTED: &str = "Tool call cancelled by user abort.";
+
+/// Only the program's own sentences say that a call was refused or stopped.
+pub(crate) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
+    let is_error = Some(true);
+    let words = match result.status {
+        said if said == status(&ToolResult { is_error, ..*result }) => return TellsEnd::Itself,
+        ResultStatus::Denied if result.content.texts().all(Str::is_empty) => "[Operation Cancelled] Reason: User did not allow tool call",
+        ResultStatus::Denied => "[Operation Cancelled] Reason: ",
+        ResultStatus::Canceled => "Tool call cancelled by user abort.\\n",
+        _ => return TellsEnd::Itself,
+    };
+    TellsEnd::InWords { words, at }
 }
 
 /// How a call went, told by the program's own sentences (recordings `ctl_perm_*`, `ctl_interrupt_perm`, `ctl_eof_pending_perm`,
 /// `ctl_subagent_perm_shell`, `permission_denied_*`, `ctl_set_permission_mode`).
-pub(super) fn status(result: &ToolResult<'_>) -> ResultStatus {
+pub(crate) fn status(result: &ToolResult<'_>) -> ResultStatus {
     if result.is_error != Some(true) {
         return ResultStatus::Success;
     }
@@ -165,7 +182,7 @@ pub(super) fn status(result: &ToolResult<'_>) -> ResultStatus {
         let interrupted = reason == "Error: Request aborted" || reason.contains("User intentionally cancelled");
         return if interrupted { ResultStatus::Canceled } else { ResultStatus::Denied };
     }
-    if text == "Tool call cancelled by user abort." {
+    if text.starts_with(ABORTED) {
         return ResultStatus::Canceled;
     }
     let by_rule = text.starts_with("Qwen Code requires permission to use ") && text.contains("that permission was declined");

@@ -172,3 +172,15 @@ fn a_message_of_which_something_stands_has_a_stop() {
     assert_eq!(written(1), (1, 0));
     assert_eq!(written(0), (0, 1));
 }
+
+/// What the program says of a stream that held nothing has its tokens, and is no reply of the model's all the same.
+#[test]
+fn a_failure_with_tokens_is_said_once() {
+    let log = crate::testing::golden("qwen-code/empty_reply.out.jsonl");
+    for to in ["claude:transcript", "gemini:chat"] {
+        let out = converted(&log, "qwen-code", to);
+        assert_eq!(out.matches("ended with empty response text").count(), 1, "{to}: {out}");
+    }
+    let out = converted(&log, "qwen-code", "openai:messages");
+    assert!(!out.contains("API Error"), "{out}");
+}

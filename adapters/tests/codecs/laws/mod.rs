@@ -3,6 +3,7 @@
 //!
 //! A failure names the law, the pair of formats and the log. `SHOW=20` shows more of each group.
 
+mod calls;
 mod chunking;
 mod clock;
 mod ends;
