@@ -118,6 +118,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: im
             new_id: || uuid::Uuid::new_v4().to_string(),
             now: || i64::try_from(clock().millis).unwrap_or(i64::MAX),
             system: [std::env::consts::FAMILY, std::env::consts::OS, std::env::consts::ARCH],
+            most: run.max_sessions,
             home: own_root(&|name| std::env::var_os(name)).map_or_else(|| absolute("."), |path| path.to_string_lossy().into_owned()),
         }),
         sessions: BTreeMap::new(),

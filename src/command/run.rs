@@ -101,6 +101,8 @@ pub struct Run {
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
     pub max_queued: usize,
+    /// How many sessions a host may have open with a program that serves many.
+    pub max_sessions: usize,
     /// What flags and variables say of all this, as variables: what a program of ours that we start is to hear of it.
     pub said: Vec<(OsString, OsString)>,
 }

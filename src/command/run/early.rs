@@ -135,6 +135,7 @@ mod tests {
             limits: Default::default(),
             max_pending: 16,
             max_queued: 1 << 20,
+            max_sessions: 16,
             said: Vec::new(),
         }
     }
