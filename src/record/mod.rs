@@ -375,8 +375,8 @@ mod tests {
         assert!(state.over && state.bytes == 0);
         assert!(state.broken.as_deref().is_some_and(|why| why.contains("No space")), "{:?}", state.broken);
         let mut text = String::new();
-        std::io::Seek::rewind(&mut meta).unwrap();
-        std::io::Read::read_to_string(&mut meta, &mut text).unwrap();
+        io::Seek::rewind(&mut meta).unwrap();
+        io::Read::read_to_string(&mut meta, &mut text).unwrap();
         let told: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&told["complete"], &told["files"][0]["bytes"]), (&json!(false), &json!(0)), "{told}");
     }
