@@ -118,6 +118,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: im
             new_id: || uuid::Uuid::new_v4().to_string(),
             now: || i64::try_from(clock().millis).unwrap_or(i64::MAX),
             system: [std::env::consts::FAMILY, std::env::consts::OS, std::env::consts::ARCH],
+            most: run.max_sessions,
             home: own_root(&|name| std::env::var_os(name)).map_or_else(|| absolute("."), |path| path.to_string_lossy().into_owned()),
         }),
         sessions: BTreeMap::new(),
@@ -133,6 +134,8 @@ pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: im
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
     let mut buffer = vec![0; crate::io::READ];
     let mut signal = None;
+    // Why our output cannot be written, if not because nobody reads it.
+    let mut unwritten = None;
     // The host says nothing more: what it has asked is answered first.
     let mut gone = false;
     loop {
@@ -151,11 +154,13 @@ pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: im
                 signal = Some(number);
                 break;
             }
-            flow = stdout.serve() => {
-                if !matches!(flow, Ok(live::Flow::Written)) {
+            flow = stdout.serve() => match flow {
+                Ok(live::Flow::Written) => {}
+                flow => {
+                    unwritten = flow.err();
                     break;
                 }
-            }
+            },
             read = stdin.read(&mut buffer), if !deaf && !gone => match read {
                 Ok(0) => {
                     lines.finish(|line| server.hear(line, &mut stdout));
@@ -200,8 +205,15 @@ pub(crate) async fn run(run: &Run, launch: &Launch, protocol: Open, mut stop: im
         }
     };
     let last_words = tokio::time::timeout(LAST_WORDS, stdout.flush());
-    let _ = tokio::join!(ended, last_words);
-    Ok(signal.map_or(0, |number| u8::try_from(128 + number).unwrap_or(1)))
+    let ((), said) = tokio::join!(ended, last_words);
+    let unwritten = unwritten.or_else(|| said.ok().and_then(Result::err));
+    if let Some(error) = &unwritten {
+        Console::plain().say(&format!("standard output cannot be written: {error}"));
+    }
+    Ok(match signal {
+        Some(number) => u8::try_from(128 + number).unwrap_or(1),
+        None => u8::from(unwritten.is_some()),
+    })
 }
 
 impl Server<'_> {

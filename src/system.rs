@@ -21,6 +21,24 @@ pub(crate) fn before_signals(before: fn()) {
 #[cfg(not(unix))]
 pub(crate) fn before_signals(_: fn()) {}
 
+/// What waits for many things at a time.
+///
+/// # Errors
+/// What the system says. Where fewer files may be open than it needs, tokio itself would panic.
+#[cfg(any(all(unix, feature = "agent"), feature = "view"))]
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, crate::status::Failure> {
+    let failed = |error: std::io::Error| crate::status::Failure::Read {
+        name: "what the system tells of files and signals".to_owned(),
+        error: std::io::Error::new(error.kind(), format!("{error}; `ulimit -n` says how many files may be open")),
+    };
+    #[cfg(unix)]
+    (0..4)
+        .map(|_| std::os::unix::net::UnixStream::pair())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed)?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)
+}
+
 /// A file that is made so has the permissions of another from the first moment.
 #[cfg(unix)]
 pub(crate) fn made_like(how: &mut std::fs::OpenOptions, other: &std::fs::Metadata) {

@@ -157,8 +157,17 @@ pub struct Setup {
     pub now: fn() -> i64,
     /// The system: its family, its name, and the processors that it runs on.
     pub system: [&'static str; 3],
+    /// How many sessions may be open at a time.
+    pub most: usize,
     /// The folder below which our own files are kept.
     pub home: String,
+}
+
+impl Setup {
+    /// What is said where one more session is wanted than may be open, by a host that ends one with this request.
+    pub(crate) fn too_many(&self, close: &str) -> String {
+        format!("so many sessions are open as may be, {} (--max-sessions): {close} ends one", self.most)
+    }
 }
 
 /// How a server begins.

@@ -20,24 +20,16 @@ const SESSIONS: usize = 50;
 /// When stdout cannot be written.
 pub fn run(shell: Shell) -> Result<Status, Failure> {
     let mut script = Vec::new();
-    if let Some(completer) = Shells::builtins().completer(&shell.to_string()) {
+    if shell == Shell::PowerShell {
+        script.extend_from_slice(include_bytes!("completions.ps1"));
+    } else if let Some(completer) = Shells::builtins().completer(&shell.to_string()) {
         let written = completer.write_registration(ASKS, "agentglot", "agentglot", "agentglot", &mut script);
         written.map_err(Failure::of_stdout)?;
     }
-    match shell {
-        Shell::Bash => script.extend_from_slice(include_bytes!("completions.bash")),
-        Shell::PowerShell => script = quoted_by_power_shell(&script),
-        _ => {}
+    if shell == Shell::Bash {
+        script.extend_from_slice(include_bytes!("completions.bash"));
     }
     super::print(&script)
-}
-
-/// What is put in is read by the shell: names of files are anybody's. Other shells quote it themselves.
-fn quoted_by_power_shell(script: &[u8]) -> Vec<u8> {
-    const PUT_IN: &str = "::new($cmd, $cmd, ";
-    const QUOTED: &str = "::new($(if ($cmd -match '^[A-Za-z0-9_./:+-]+$') { $cmd } else { \"'\" + \
-                          [System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($cmd) + \"'\" }), $cmd, ";
-    String::from_utf8_lossy(script).replace(PUT_IN, QUOTED).into_bytes()
 }
 
 /// Answers a completion script; nothing if none asks.

@@ -56,11 +56,7 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
         let told = error.to_string();
         told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
     }));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Read {
-        name: "the async runtime".to_owned(),
-        error,
-    })?;
+    let runtime = crate::system::runtime()?;
     let mut found: Vec<Found> = Vec::new();
     for program in Program::backends() {
         let dialect = program.dialect;

@@ -18,7 +18,6 @@ use agentglot_adapters::raw::codec::{Dialect, Layout, Mode};
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
-use tokio::runtime::Runtime;
 
 use super::refusal::{self, Reader, refuse};
 use crate::agent::flags::given;
@@ -101,6 +100,8 @@ pub struct Run {
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
     pub max_queued: usize,
+    /// How many sessions a host may have open with a program that serves many.
+    pub max_sessions: usize,
     /// What flags and variables say of all this, as variables: what a program of ours that we start is to hear of it.
     pub said: Vec<(OsString, OsString)>,
 }
@@ -122,7 +123,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         }
     };
     if let Some(begin) = (program.traits.server)(&launch) {
-        let runtime = runtime()?;
+        let runtime = crate::system::runtime()?;
         let stop = runtime.block_on(async { Signals::watch() })?;
         let done = runtime.block_on(crate::serve::run(run, &launch, begin, stop));
         // Whoever looks for sessions that nobody wants to know of any more is not waited for.
@@ -149,7 +150,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
 
 /// Runs what was understood. `begun`: whether the session tells by itself how it ended.
 fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failure> {
-    let runtime = runtime()?;
+    let runtime = crate::system::runtime()?;
     // From here on a signal is no end without words.
     let mut stop = runtime.block_on(async { Signals::watch() })?;
     let wishes = waits(run, launch)?;
@@ -389,16 +390,6 @@ fn program_of(run: &Run) -> Option<&'static launch::Program> {
 fn answer_file<'l>(run: &Run, launch: &'l Launch) -> Option<&'l str> {
     let names = program_of(run).map_or(&[][..], |program| program.traits.answer_file);
     names.iter().rev().find_map(|name| given(launch, name)?.1.as_deref())
-}
-
-fn runtime() -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Read {
-            name: "the async runtime".to_owned(),
-            error,
-        })
 }
 
 fn stdout() -> Result<live::Output, Failure> {

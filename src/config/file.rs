@@ -54,7 +54,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 24] = [
+pub(super) const SETTINGS: [Key; 25] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
     key("on_ask", Takes::TextOrList, |text| on_ask(text).map(drop)),
     key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
@@ -79,6 +79,7 @@ pub(super) const SETTINGS: [Key; 24] = [
     key("search_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop)),
     key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("max_sessions", Takes::TextOrNumber, |text| count(text).map(drop)),
 ];
 
 /// Takes an entry of a table: its key, its text, its line.

@@ -70,8 +70,9 @@ pub(crate) fn root(home: &Home) -> Option<PathBuf> {
 /// All sessions, those that were written last at the end: whoever goes on from another comes behind it. And what cannot be listed.
 pub(crate) fn kept() -> (Vec<Kept>, Vec<Failure>) {
     let mut found = Vec::new();
-    each(&mut |path, owner| found.extend(read(path, owner)));
-    let (rows, failed) = database::list();
+    let mut failed = each(&mut |path, owner| found.extend(read(path, owner)));
+    let (rows, unlisted) = database::list();
+    failed.extend(unlisted);
     found.extend(rows.into_iter().map(|row| Kept {
         owner: Some(row.format),
         id: row.id.clone(),
@@ -106,13 +107,26 @@ pub(crate) fn kept_by(dialect: Dialect) -> Vec<Kept> {
 #[cfg(feature = "view")]
 pub(crate) fn called() -> (Vec<Input>, Vec<Failure>) {
     let mut found = Vec::new();
-    each(&mut |path, _| found.push(Input::File(path)));
-    let (rows, failed) = database::list();
+    let mut failed = each(&mut |path, _| found.push(Input::File(path)));
+    let (rows, unlisted) = database::list();
+    failed.extend(unlisted);
     found.extend(rows.into_iter().map(InDatabase::input));
     (found, failed)
 }
 
-fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) {
+/// Gives the files that are called like those of sessions; returns what of them is too long to be looked through unasked.
+fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) -> Vec<Failure> {
+    let mut too_long = Vec::new();
+    let mut found = |path: PathBuf, owner| match path.metadata().map_or(0, |about| about.len()) {
+        bytes if bytes > LONGEST => too_long.push(Failure::Read {
+            name: path.display().to_string(),
+            error: std::io::Error::other(format!(
+                "{bytes} bytes are more than the {} GiB of a session that are looked through unless its file is named",
+                LONGEST >> 30
+            )),
+        }),
+        _ => found(path, owner),
+    };
     let shelf = persona::shelf(&|name| std::env::var_os(name));
     for root in shelf.own() {
         gather(root, "*/*.jsonl", &mut |path| found(path, None));
@@ -125,6 +139,7 @@ fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) {
             }
         }
     }
+    too_long
 }
 
 /// The session whose id begins like this, and what it is written in, where that is known; of several the one that is called so, or else
@@ -248,6 +263,9 @@ fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Option<Kept> {
 
 /// A file of a program's that says whose a folder is, or lists such folders, is not longer than this.
 const POINTER: u64 = 16 << 20;
+
+/// A longer file is read only by its name: whoever fills a disk, or has a file that only looks long, keeps no list waiting.
+const LONGEST: u64 = 4 << 30;
 
 /// So long is a UUID.
 const UUID: usize = 36;

@@ -116,7 +116,6 @@ impl Recorder {
                     redactor: Redactor::default(),
                     // A host says its texts whole.
                     pieces: (who != Who::Host).then(Pieces::default),
-                    bytes: 0,
                 });
             }
         }
@@ -186,7 +185,6 @@ struct Stream {
     file: File,
     redactor: Redactor,
     pieces: Option<Pieces>,
-    bytes: u64,
 }
 
 impl Stream {
@@ -199,7 +197,6 @@ impl Stream {
             }
             clean = out;
         }
-        self.bytes += clean.len() as u64;
         self.file.write_all(&clean)
     }
 
@@ -287,7 +284,11 @@ impl Writer {
         let files: Vec<Value> = self
             .streams
             .iter()
-            .map(|stream| json!({"file": stream.path.file_name().map(|name| name.to_string_lossy()), "bytes": stream.bytes}))
+            .map(|stream| {
+                // On a full disk less stands there than was to be written.
+                let bytes = stream.file.metadata().map_or(0, |about| about.len());
+                json!({"file": stream.path.file_name().map(|name| name.to_string_lossy()), "bytes": bytes})
+            })
             .collect();
         let meta = json!({
             "agentglot": env!("CARGO_PKG_VERSION"),
@@ -343,9 +344,10 @@ mod tests {
             began: UNIX_EPOCH,
             about: About::default(),
             taken: 0,
-            meta: (PathBuf::new(), None),
+            meta: (PathBuf::new(), Some(tempfile::tempfile().unwrap())),
             streams: Vec::new(),
         };
+        let mut meta = writer.meta.1.as_ref().unwrap().try_clone().unwrap();
         // Every write to it fails as on a full disk.
         let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
             return;
@@ -356,7 +358,6 @@ mod tests {
             file: full,
             redactor: Redactor::default(),
             pieces: None,
-            bytes: 0,
         });
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -373,5 +374,10 @@ mod tests {
         let state = shared.lock();
         assert!(state.over && state.bytes == 0);
         assert!(state.broken.as_deref().is_some_and(|why| why.contains("No space")), "{:?}", state.broken);
+        let mut text = String::new();
+        io::Seek::rewind(&mut meta).unwrap();
+        io::Read::read_to_string(&mut meta, &mut text).unwrap();
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&told["complete"], &told["files"][0]["bytes"]), (&json!(false), &json!(0)), "{told}");
     }
 }

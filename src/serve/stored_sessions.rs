@@ -237,8 +237,8 @@ impl Agent {
         let launch = Launch::new(Dialect::CANONICAL);
         let agent = Requests::new(self.dialect, Start::Command(&self.command), &launch, cwd, &self.pass_env);
         let agent = agent.map_err(|failure| failure.to_string())?.within(self.timers, self.max_line);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|error| error.to_string())?.block_on(agent.inquire(inquiry))
+        let runtime = crate::system::runtime();
+        runtime.map_err(|failure| failure.to_string())?.block_on(agent.inquire(inquiry))
     }
 }
 

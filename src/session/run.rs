@@ -268,6 +268,8 @@ async fn drive(
             }
         }
     }
+    // Nobody has heard how the turn ended.
+    let unheard = reader_gone && session.busy();
     let breaks_off = signal.is_some() && session.breaks_off();
     if signal.is_some() && !breaks_off {
         if session.busy() {
@@ -294,7 +296,7 @@ async fn drive(
     }
     match signal {
         Some(number) => session.code_of_signal(number),
-        None if unwritten.is_some() => session.exit_code().max(1),
+        None if unwritten.is_some() || unheard => session.exit_code().max(1),
         None => session.exit_code(),
     }
 }

@@ -78,7 +78,7 @@ impl Server {
             name: "the network".to_owned(),
             error,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let runtime = crate::system::runtime()?;
         let keeping_up = {
             let library = Arc::clone(&library);
             std::thread::Builder::new().name("library".to_owned()).spawn(move || library.keep_up())

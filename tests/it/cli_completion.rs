@@ -59,15 +59,14 @@ fn sessions_are_offered_by_their_ids() {
 fn what_power_shell_puts_in_is_a_word() {
     let script = program().args(["completions", "powershell"]).output().unwrap().stdout;
     let script = String::from_utf8(script).unwrap();
-    let puts_in: Vec<_> = script
-        .match_indices("CompletionResult]::new(")
-        .map(|(at, word)| &script[at + word.len()..])
-        .collect();
+    assert!(script.contains("$text = if ($word -match '^[A-Za-z0-9_./:+-]+$')"), "{script}");
+    assert!(script.contains("EscapeSingleQuotedStringContent($word)"), "{script}");
+    assert_eq!(script.matches("CompletionResult]::new($text, $word, ").count(), 1, "{script}");
+    // What was typed is handed over and not run.
     assert!(
-        puts_in.len() == 1 && puts_in[0].starts_with("$(if ($cmd -match '^[A-Za-z0-9_./:+-]+$')"),
+        script.contains("& agentglot -- $words\n") && !script.contains("Invoke-Expression"),
         "{script}"
     );
-    assert!(puts_in[0].contains("EscapeSingleQuotedStringContent($cmd)"), "{script}");
 }
 
 #[cfg(unix)]

@@ -171,6 +171,21 @@ fn what_is_no_session_is_not_listed_and_what_is_damaged_is() {
     assert!(!ran.text().contains('\u{1b}') && ran.text().contains("\\u{1b}[2Jx"), "{}", ran.text());
 }
 
+/// A file may say that it is longer than any disk.
+#[test]
+fn a_file_without_end_keeps_no_list_waiting() {
+    let home = Home::full();
+    let endless = home.scratch.file("home/.claude/projects/-workspace/endless.jsonl", "");
+    let file = std::fs::OpenOptions::new().write(true).open(&endless).unwrap();
+    file.set_len(100 << 30).unwrap();
+    for (args, shows) in [(&["sessions", "list", "--all-agents"][..], "parallel"), (&["stats"], "total")] {
+        let ran = home.command(args, &[]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains("endless.jsonl: ") && ran.err.contains("4 GiB"), "{}", ran.err);
+        assert!(ran.text().contains(shows), "{}", ran.text());
+    }
+}
+
 /// What another program keeps is not ours to show as our own or to delete.
 #[test]
 fn sessions_of_others_are_left_to_them() {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::support::app_server::Client;
 use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
+use crate::support::stage::Host;
 
 fn shell(command: &str) -> Answer {
     Answer::calls(&[("Bash", json!({"command": command}))])
@@ -492,6 +493,37 @@ fn what_is_wrong_is_refused_and_hurts_nobody() {
         client.refusal("turn/start", json!({"threadId": thread, "input": input}));
     }
     assert_eq!(client.run(&thread, "hello")["status"], "completed");
+    assert_eq!(client.leave(&play), 0);
+}
+
+#[test]
+fn no_more_threads_are_open_than_may_be() {
+    let play = Play::script(vec![Answer::text("Fine.")]);
+    let mut command = play.command("codex", &["app-server"]);
+    command.env("AGENTGLOT_MAX_SESSIONS", "1");
+    let mut client = Client::of(Host::new(command));
+    let thread = client.open(json!({"cwd": play.at("")}));
+    assert_eq!(client.run(&thread, "hello")["status"], "completed");
+    for method in ["thread/start", "thread/fork"] {
+        let why = client.refusal(method, json!({"cwd": play.at(""), "threadId": thread}));
+        assert!(why.contains("--max-sessions") && why.contains("thread/unsubscribe"), "{why}");
+    }
+    client.ask("thread/unsubscribe", json!({"threadId": thread}));
+    client.open(json!({"cwd": play.at("")}));
+    // A request whose id nobody can answer to is refused all the same.
+    for id in ["null", "{}", "[1]", "true"] {
+        client.host.say(&format!("{{\"id\":{id},\"method\":\"model/list\"}}"));
+        let refused = client.until("refusal", |message| !message["error"].is_null() && message["id"].is_null());
+        assert_eq!(refused["error"]["code"], -32600, "{id}: {refused}");
+        client.host.seen.clear();
+    }
+    // Of two requests under one id each is answered.
+    for _ in 0..3 {
+        client.host.say(r#"{"id":"same","method":"thread/list","params":{}}"#);
+    }
+    for _ in 0..3 {
+        client.until("list", |message| message["id"] == "same" && message["result"]["data"].is_array());
+    }
     assert_eq!(client.leave(&play), 0);
 }
 

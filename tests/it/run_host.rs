@@ -163,9 +163,61 @@ fn a_closed_output_ends_everything() {
         let since = Instant::now();
         drop(stdout);
         let end = host.end();
-        assert!(!alive(us) && end.code() >= 0, "{end:#?}");
+        assert!(!alive(us) && end.code() == 1, "{end:#?}");
         dies(&stage, since, "the agent").await;
     });
+}
+
+#[test]
+fn an_output_that_cannot_be_written_ends_everything() {
+    within(120, async {
+        let editor = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+        let threads = r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"t","version":"1"}}}"#;
+        for (dialect, args, says) in [
+            ("claude", CLAUDE, user("hi")),
+            ("qwen-code", QWEN, user("hi")),
+            ("codex", &["exec", "--json", "--skip-git-repo-check", "hi"][..], String::new()),
+            ("codex", &["app-server"], threads.to_owned()),
+            ("acp", &[], editor.to_owned()),
+        ] {
+            let stage = stubborn(&endless());
+            let mut command = stage.command(dialect, "claude", &[], args);
+            let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+            let mut program = command.stdout(full).spawn().unwrap();
+            let mut stdin = program.stdin.take().unwrap();
+            std::io::Write::write_all(&mut stdin, format!("{says}\n").as_bytes()).unwrap();
+            let end = tokio::task::spawn_blocking(|| program.wait_with_output()).await.unwrap().unwrap();
+            let said = String::from_utf8_lossy(&end.stderr);
+            assert_eq!(end.status.code(), Some(1), "{dialect}: {said}");
+            assert!(said.contains("standard output cannot be written"), "{dialect}: {said}");
+            drop(stdin);
+            dies(&stage, Instant::now(), dialect).await;
+        }
+    });
+}
+
+/// So few files may be open that nothing can be waited for.
+#[test]
+fn too_few_open_files_are_told() {
+    let stage = Stage::new(&["hang"]);
+    for (dialect, args) in [("claude", CLAUDE), ("qwen-code", QWEN), ("acp", &[]), ("codex", &["app-server"])] {
+        for most in 5..11 {
+            let program = stage.command(dialect, "claude", &[], args);
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]);
+            command
+                .arg(program.get_program())
+                .args(program.get_args())
+                .stdin(std::process::Stdio::null());
+            let said = command.output().unwrap();
+            let (lines, why) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+            assert!(!why.contains("panicked"), "{dialect}, {most}: {why}");
+            assert!(
+                said.status.code() == Some(1) && format!("{lines}{why}").contains("Too many open files"),
+                "{dialect}, {most}: {said:?}"
+            );
+        }
+    }
 }
 
 #[test]

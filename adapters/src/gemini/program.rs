@@ -148,6 +148,15 @@ impl Conduct for GeminiCli {
         }
     }
 
+    /// Lines that a signal ends have no result, and a call that runs stays open.
+    fn breaks_off(&self, mode: Mode) -> bool {
+        mode.layout == Layout::Lines
+    }
+
+    fn interrupted(&self) -> Option<u8> {
+        Some(0)
+    }
+
     fn tells_failures(&self, mode: Mode) -> bool {
         mode.layout == Layout::Lines
     }

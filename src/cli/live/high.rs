@@ -92,6 +92,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         },
         max_pending: settings.max_pending,
         max_queued: settings.max_queued,
+        max_sessions: settings.max_sessions,
         args: args.into_iter().map(text).collect::<Result<_, _>>()?,
         strict: settings.strict_args,
         heeds_host: settings.trust == low::TrustBy::Host,

@@ -337,6 +337,9 @@ pub struct Settings {
     /// How many bytes of output the host may leave unread before the agent has to wait; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_QUEUED", default_value = "256K", value_parser = size)]
     pub max_queued: usize,
+    /// How many sessions one host may have open with a program that serves many (acp, `codex app-server`); each is a process
+    #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_SESSIONS", default_value = "128", value_parser = count)]
+    pub max_sessions: usize,
 }
 
 /// An address that can be asked.

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 
 use async_trait::async_trait;
 
-use super::{Failure, Run, host, runtime};
+use super::{Failure, Run, host};
 use crate::adapters::raw::codec::Dialect;
 use crate::adapters::raw::event::Input;
 use crate::adapters::raw::launch::Launch;
@@ -88,7 +88,7 @@ pub(super) fn unpanicked(
         .unwrap_or_else(|| " ".to_owned());
     let prompt = (!launch.has_stdin_protocol()).then_some(prompt);
     let never = async || std::future::pending().await;
-    let code = runtime()?.block_on(async {
+    let code = crate::system::runtime()?.block_on(async {
         let stdout = stdout()?;
         Ok::<_, Failure>(drive(&mut talk, &mut ears, &mut backend, prompt.as_deref(), None, stdout, never).await)
     })?;
@@ -135,6 +135,7 @@ mod tests {
             limits: Default::default(),
             max_pending: 16,
             max_queued: 1 << 20,
+            max_sessions: 16,
             said: Vec::new(),
         }
     }

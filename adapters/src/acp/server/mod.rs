@@ -175,6 +175,9 @@ impl Sessions {
         if self.sessions.contains_key(&name) || self.sessions.values().any(|session| session.is_kept_as(&name)) {
             return Err(is_open(&name));
         }
+        if self.sessions.len() >= self.setup.most {
+            return Err(Wrong::internal(&self.setup.too_many("session/close")));
+        }
         launch.cwd = Some(cwd.clone());
         match how {
             How::New => launch.session_id = Some(name.clone()),

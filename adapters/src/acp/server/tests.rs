@@ -13,6 +13,7 @@ fn sessions() -> Sessions {
         new_id: || "s-1".to_owned(),
         now: || 0,
         system: ["", "", ""],
+        most: 8,
         home: String::new(),
     })
 }
@@ -260,4 +261,24 @@ fn a_question_is_about_the_call_that_was_shown() {
         says(&mut sessions, Kind::ToolResult(&result));
         says(&mut sessions, Kind::Outcome(&Outcome::new(OutcomeKind::Success)));
     }
+}
+
+#[test]
+fn no_more_sessions_are_open_than_may_be() {
+    let mut sessions = opened();
+    sessions.setup.most = 1;
+    let more = |method: &str, id: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"session/{method}","params":{{"sessionId":"{id}","cwd":"/w","mcpServers":[]}}}}"#)
+    };
+    for method in ["new", "load", "resume"] {
+        let actions = hear(&mut sessions, &more(method, "s-2"));
+        assert!(actions.todo.is_empty(), "{method}");
+        assert!(
+            said(&actions).contains("\"code\":-32603") && said(&actions).contains("--max-sessions"),
+            "{}",
+            said(&actions)
+        );
+    }
+    hear(&mut sessions, &more("close", "s-1"));
+    assert_eq!(hear(&mut sessions, &more("load", "s-2")).todo.len(), 1);
 }

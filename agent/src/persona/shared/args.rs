@@ -40,12 +40,16 @@ pub(in crate::persona) enum What {
 /// `minimum`.
 ///
 /// # Errors
-/// All that is wrong.
+/// What is wrong: the first of it, where it is very much.
 pub(in crate::persona) fn check(schema: &Value, input: &Value) -> Result<Value, Vec<Wrong>> {
     let mut wrong = Vec::new();
     let read = value(schema, input, &mut Vec::new(), &mut wrong);
+    wrong.truncate(MOST);
     if wrong.is_empty() { Ok(read) } else { Err(wrong) }
 }
+
+/// So much of what is wrong is told: the model and the host read all of it.
+const MOST: usize = 100;
 
 /// The recursion is as deep as the schema is.
 fn value(schema: &Value, input: &Value, path: &mut Vec<Step>, wrong: &mut Vec<Wrong>) -> Value {
@@ -121,7 +125,7 @@ fn object(schema: &Value, members: &Map<String, Value>, path: &mut Vec<Step>, wr
         path.pop();
     }
     if schema["additionalProperties"] == Value::Bool(false) {
-        let unknown: Vec<String> = members.keys().filter(|name| !known.contains_key(*name)).cloned().collect();
+        let unknown: Vec<String> = members.keys().filter(|name| !known.contains_key(*name)).take(MOST).cloned().collect();
         if !unknown.is_empty() {
             wrong.push(Wrong {
                 path: path.clone(),
@@ -223,5 +227,17 @@ mod tests {
         for input in [json!(null), json!([]), json!("x"), json!(1)] {
             assert!(check(&schema(), &input).is_err(), "{input}");
         }
+    }
+
+    #[test]
+    fn of_very_much_that_is_wrong_the_first_is_told() {
+        let mut input: Map<String, Value> = (0..5000).map(|n| (format!("k{n}"), json!(n))).collect();
+        let told = check(&schema(), &Value::Object(input.clone())).unwrap_err();
+        let Some(What::Unexpected(names)) = told.last().map(|wrong| &wrong.what) else {
+            panic!("{told:?}")
+        };
+        assert_eq!(names.len(), MOST);
+        input.insert("edits".to_owned(), vec![json!({}); 5000].into());
+        assert_eq!(check(&schema(), &Value::Object(input)).unwrap_err().len(), MOST);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::requests::thread_id;
 use super::words::{self, Wrong, quoted_or_null};
-use super::{Threads, no_rollout};
+use super::{Threads, first_of, no_rollout};
 use crate::conduct::quoted;
 use crate::json::Raw;
 use crate::server::{Action, Actions, Listed, Mark};
@@ -36,7 +36,7 @@ impl Threads {
                 mark,
             });
         }
-        self.marking.insert(request.to_owned(), wish);
+        self.marking.entry(request.to_owned()).or_default().push_back(wish);
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl Threads {
 
     /// It is kept, or there is no such thread.
     pub(super) fn marked(&mut self, request: &str, id: &str, found: Result<Option<&Listed>, &str>, actions: &mut Actions) -> Result<(), Wrong> {
-        let Some(Wish { mark, open }) = self.marking.remove(request) else {
+        let Some(Wish { mark, open }) = first_of(&mut self.marking, request) else {
             return Ok(());
         };
         let found = match found {

@@ -37,10 +37,10 @@ pub(in crate::codex) struct Threads {
     threads: BTreeMap<String, Thread>,
     /// What is read of threads before somebody is answered, by the ids of the threads that are read: one after the other.
     reading: BTreeMap<String, VecDeque<Reading>>,
-    /// What hosts want to be kept of threads, by their requests.
-    marking: BTreeMap<String, marks::Wish>,
-    /// What lists are asked for.
-    listing: BTreeMap<String, Page>,
+    /// What hosts want to be kept of threads, by their requests. One id may be two requests.
+    marking: BTreeMap<String, VecDeque<marks::Wish>>,
+    /// What lists are asked for, in the same way.
+    listing: BTreeMap<String, VecDeque<Page>>,
     /// What the host was asked, by our numbers.
     asked: BTreeMap<u64, Question>,
     /// How many numbers were given.
@@ -117,6 +117,10 @@ impl Threads {
                     words::refuse(id.as_str(), &wrong, actions);
                 }
             }
+            // Hosts that wait for an answer would wait for ever.
+            (Some(_), None) if message.get("id").is_some() => {
+                words::refuse("null", &Wrong::params("id: a string or a number is expected"), actions);
+            }
             // `initialized`, and what else is only told.
             (Some(_), None) => {}
             (None, Some(id)) => self.heard(id, message, actions),
@@ -185,6 +189,7 @@ impl Threads {
                         "session {session} is archived. Run `codex unarchive {session}` to unarchive it first."
                     )));
                 }
+                self.room()?;
                 if id != session {
                     facts.of = Some(session.to_owned());
                     facts.name = None;
@@ -220,11 +225,30 @@ impl Threads {
         }
     }
 
+    /// Whether one more thread may be open.
+    fn room(&self) -> Result<(), Wrong> {
+        if self.threads.len() < self.setup.most {
+            Ok(())
+        } else {
+            Err(Wrong::request(self.setup.too_many("thread/unsubscribe")))
+        }
+    }
+
     /// Ends a thread and its program, for this reason. What is asked of the host in its name is asked no more.
     fn close(&mut self, name: &str, why: &str, actions: &mut Actions) {
         self.ended(name, why, actions);
         actions.todo.push(Action::Close(name.to_owned()));
     }
+}
+
+/// What is waited for longest under this id.
+fn first_of<T>(waiting: &mut BTreeMap<String, VecDeque<T>>, request: &str) -> Option<T> {
+    let all = waiting.get_mut(request)?;
+    let first = all.pop_front();
+    if all.is_empty() {
+        waiting.remove(request);
+    }
+    first
 }
 
 /// Nobody keeps such a thread.
@@ -310,7 +334,7 @@ impl SessionServer for Threads {
     }
 
     fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
-        let Some(page) = self.listing.remove(request) else { return };
+        let Some(page) = first_of(&mut self.listing, request) else { return };
         let wanted = |listed: &&Listed| {
             let mut titles = listed.name.iter().chain(&listed.title);
             listed.archived == page.archived

@@ -55,6 +55,7 @@ impl Threads {
         match method {
             "thread/start" => {
                 let (launch, policy) = self.begins_with(params)?;
+                self.room()?;
                 let name = (self.setup.new_id)();
                 let launch = Launch {
                     session_id: Some(name.clone()),
@@ -321,7 +322,7 @@ impl Threads {
             ascending: params.get("sortDirection").and_then(Raw::string).is_some_and(|word| word.is("asc")),
             archived: params.get("archived").and_then(Raw::bool) == Some(true),
         };
-        self.listing.insert(id.to_owned(), page);
+        self.listing.entry(id.to_owned()).or_default().push_back(page);
         actions.todo.push(Action::List {
             request: id.to_owned(),
             cwd: None,
