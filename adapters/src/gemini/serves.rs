@@ -23,12 +23,15 @@ pub(super) const SERVES: Serves = Serves {
     call,
 };
 
-/// Of an id `NAME__NAME_TIME_N` the beginning is the tool's name. Ids that the model gives say none; then the kind does, for commands.
+/// The beginning of an id is the tool's name: `NAME__NAME_TIME_N`, or `NAME__ID` where the model gives an id. Where it is not (older versions
+/// leave such an id as it is), the kind says it, for commands.
 fn call(said: Raw<'_>) -> Vec<Member> {
     let text = |name: &str| said.get(name).and_then(Raw::string);
     let id = text("toolCallId").map_or("", Str::as_escaped);
     let mut ends = id.match_indices("__").map(|(at, _)| at);
-    let tool = match ends.find(|&at| id[at + 2..].starts_with(&id[..at])) {
+    let repeated = ends.find(|&at| id[at + 2..].starts_with(&id[..at]));
+    // A name may hold the mark too, that of a server's tool.
+    let tool = match repeated.or_else(|| id.rfind("__")).filter(|&at| at > 0) {
         Some(at) => &id[..at],
         None if text("kind").is_some_and(|kind| kind.is("execute")) => SHELL,
         None => return Vec::new(),
@@ -111,10 +114,25 @@ mod tests {
             ),
             ("read_file", r#""locations":[{"path":"/w/a"}]"#, r#"{"file_path":"/w/a"}"#),
         ] {
-            let members = said(&format!(r#"{{"toolCallId":"{tool}__{tool}_1_0","status":"in_progress",{more}}}"#));
-            assert_eq!(has(&members, "name"), Some(format!("\"{tool}\"")));
-            assert_eq!(has(&members, "rawInput").as_deref(), Some(input));
-            assert_eq!(has(&members, "status"), None);
+            for rest in [&format!("{tool}_1_0"), "call_1", "8f2b1a3c", "synth_p########0_1_0"] {
+                let members = said(&format!(r#"{{"toolCallId":"{tool}__{rest}","status":"in_progress",{more}}}"#));
+                assert_eq!(has(&members, "name"), Some(format!("\"{tool}\"")), "{rest}");
+                assert_eq!(has(&members, "rawInput").as_deref(), Some(input));
+                assert_eq!(has(&members, "status"), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_tool_of_an_id_may_have_the_mark_in_its_name() {
+        for (id, name) in [
+            ("mcp_calc_add__up__mcp_calc_add__up_1_0", Some("\"mcp_calc_add__up\"")),
+            ("mcp_calc_add__up__8f2b1a3c", Some("\"mcp_calc_add__up\"")),
+            ("call_1", None),
+            ("__call_1", None),
+        ] {
+            let members = said(&format!(r#"{{"toolCallId":"{id}","status":"in_progress","kind":"read"}}"#));
+            assert_eq!(has(&members, "name").as_deref(), name, "{id}");
         }
     }
 
