@@ -201,10 +201,6 @@ impl Encoder {
             return out.carried();
         }
         self.begin_update("tool_call_update", out);
-        if result.status == ResultStatus::Denied && !self.is_live() {
-            out.lit(",\"_meta\":{\"claudeCode\":{\"nonExecutionKind\":\"user-rejected\"}}");
-            out.invented("/params/update/_meta", "an agent's word for a call that was refused");
-        }
         out.lit(",\"toolCallId\":");
         out.str(result.call);
         let success = result.status == ResultStatus::Success;
@@ -218,6 +214,10 @@ impl Encoder {
             out.lit(",\"content\":[");
             lines::blocks(result.content, "{\"type\":\"content\",\"content\":", "}", out);
             out.lit("]");
+        }
+        if result.status == ResultStatus::Denied && !self.is_live() {
+            out.lit(",\"_meta\":{\"claudeCode\":{\"nonExecutionKind\":\"user-rejected\"}}");
+            out.invented("/params/update/_meta", "an agent's word for a call that was refused");
         }
         out.lit("}}}\n");
     }

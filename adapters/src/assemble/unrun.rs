@@ -46,6 +46,8 @@ fn behind<'a>(words: &'static str, text: Str<'a>, cx: Cx<'a>) -> Str<'a> {
         return Str::trusted(words.trim_end_matches("\\n").trim_end());
     }
     let all = bumpalo::format!(in cx.arena, "{words}{}", text.as_escaped()).into_bump_str();
-    cx.stands_for(all, text.as_escaped());
+    if let Some(trace) = cx.trace {
+        trace.says_all(all, &[text]);
+    }
     Str::trusted(all)
 }

@@ -267,6 +267,7 @@ fn a_question_is_about_the_call_that_was_shown() {
 fn no_more_sessions_are_open_than_may_be() {
     let mut sessions = opened();
     sessions.setup.most = 1;
+    sessions.setup.new_id = || "s-3".to_owned();
     let more = |method: &str, id: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":2,"method":"session/{method}","params":{{"sessionId":"{id}","cwd":"/w","mcpServers":[]}}}}"#)
     };
