@@ -84,7 +84,22 @@ impl Unique {
     }
 
     /// The event with the ids that its calls are given, where those are other ones; `at` is where the output says the id of a call.
+    #[inline]
     pub(crate) fn event<'b>(&mut self, event: &Event<'b>, at: &'static str, arena: &'b Bump, out: &Out) -> Option<Event<'b>> {
+        let any = self.renamed.len() > 0;
+        match event.kind {
+            Kind::Reply(reply) if reply.blocks.iter().any(|block| matches!(block, Block::Call(_))) => self.other(event, at, arena, out),
+            Kind::ToolResult(_) | Kind::ToolProgress(_) | Kind::Request(_) if any => self.other(event, at, arena, out),
+            // What is called from here on was not made together with what came before.
+            Kind::ToolResult(_) | Kind::Outcome(_) => {
+                self.renamed.next_round();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn other<'b>(&mut self, event: &Event<'b>, at: &'static str, arena: &'b Bump, out: &Out) -> Option<Event<'b>> {
         let kind = match event.kind {
             Kind::Reply(reply) => {
                 let mut blocks = None;
@@ -120,10 +135,6 @@ impl Unique {
                 let call = Some(Str::trusted(arena.alloc_str(id)));
                 let permission = Some(&*arena.alloc(Permission { call, ..*permission }));
                 Kind::Request(arena.alloc(Request { permission, ..*request }))
-            }
-            Kind::Outcome(_) => {
-                self.renamed.next_round();
-                return None;
             }
             _ => return None,
         };
