@@ -97,8 +97,8 @@ struct Turn {
     open: bool,
     prompted: bool,
     session: String,
-    /// That of the turn before.
-    ended_in: Option<String>,
+    /// A turn of the session is over already.
+    is_later: bool,
     /// It has become another one, whose facts have not come yet.
     moved: bool,
     ahead: Ahead,
@@ -247,6 +247,7 @@ impl Assembler {
             && !(self.turn.open && !self.turn.session.is_empty() && event.kind.may_precede_session())
         {
             session.as_escaped().clone_into(&mut self.turn.session);
+            self.turn.is_later = false;
             self.turn.moved = true;
         }
         if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {

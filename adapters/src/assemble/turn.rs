@@ -89,7 +89,7 @@ impl Assembler {
         }
         self.turn.prompted = true;
         let Some(text) = self.duties.prompts.get(self.prompts_used) else {
-            if self.want.turns_by_prompts && !self.want.as_is && self.turn.ended_in.as_ref() == Some(&self.turn.session) {
+            if self.want.turns_by_prompts && !self.want.as_is && self.turn.is_later {
                 down.out
                     .note(Fate::Renamed, "", "the turn has no prompt: there it goes on with the one before");
             }
@@ -427,7 +427,7 @@ impl Assembler {
         self.threads.main.clear();
         self.turn.open = false;
         self.turn.prompted = false;
-        self.turn.session.clone_into(self.turn.ended_in.get_or_insert_default());
+        self.turn.is_later = true;
     }
 }
 

@@ -43,9 +43,10 @@ fn begun<'a>(words: &'static str, content: Content<'a>, cx: Cx<'a>) -> Content<'
 
 fn behind<'a>(words: &'static str, text: Str<'a>, cx: Cx<'a>) -> Str<'a> {
     if text.is_empty() {
-        return Str::trusted(words.trim_end_matches("\\n").trim_end());
+        return Str::trusted(words.trim_end());
     }
-    let all = bumpalo::format!(in cx.arena, "{words}{}", text.as_escaped()).into_bump_str();
+    let between = if words.ends_with(' ') { "" } else { "\\n" };
+    let all = bumpalo::format!(in cx.arena, "{words}{between}{}", text.as_escaped()).into_bump_str();
     if let Some(trace) = cx.trace {
         trace.says_all(all, &[text]);
     }

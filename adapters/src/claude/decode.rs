@@ -513,7 +513,7 @@ pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
     };
     match result.status {
         ResultStatus::Canceled if status(&read, None) != ResultStatus::Canceled => TellsEnd::InWords {
-            words: "[Request interrupted by user for tool use]\\n",
+            words: "[Request interrupted by user for tool use]",
             at,
         },
         _ => TellsEnd::Itself,

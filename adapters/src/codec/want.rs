@@ -60,9 +60,9 @@ pub enum Tools {
 pub enum TellsEnd {
     /// A member of its own does, or the text as it is.
     Itself,
-    /// The text begins with what its program writes there (the body of a JSON string), which it does not yet.
+    /// The text begins with what its program writes there, which it does not yet.
     InWords {
-        /// What it begins with.
+        /// What stands before it: on a line of its own, unless it ends with a blank.
         words: &'static str,
         /// The pointer of the output.
         at: &'static str,

@@ -342,9 +342,8 @@ impl Encoder {
                     ),
                     ResultStatus::Denied | ResultStatus::Canceled => {
                         let text: String = result.content.as_one().map(Str::as_escaped).collect();
-                        let words = unrun::words(result.status, Str::trusted(&text), out);
-                        let between = if words.is_empty() || text.is_empty() { "" } else { ": " };
-                        format!("{{\"result\":null,\"error\":{{\"message\":\"{words}{between}{text}\"}},\"status\":\"failed\"}}")
+                        let words = unrun::words(result.status, Str::trusted(&text), "/item/error/message", out);
+                        format!("{{\"result\":null,\"error\":{{\"message\":\"{words}{text}\"}},\"status\":\"failed\"}}")
                     }
                 }
             }

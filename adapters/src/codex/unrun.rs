@@ -5,17 +5,22 @@ use crate::event::{Fate, ResultStatus};
 use crate::json::{Out, Str};
 
 /// What the program says of a call of a server's tool that its user has refused, and of one that was stopped.
-const REJECTED: &str = "user rejected MCP tool call";
-const CANCELLED: &str = "user cancelled MCP tool call";
+const REJECTED: &str = "user rejected MCP tool call: ";
+const CANCELLED: &str = "user cancelled MCP tool call: ";
 
 /// How the call of a server's tool ended, if its error says more than that it has failed.
 pub(super) fn unrun(error: Str<'_>) -> Option<ResultStatus> {
     let said = [(REJECTED, ResultStatus::Denied), (CANCELLED, ResultStatus::Canceled)];
-    said.into_iter().find(|(words, _)| error.begins(words)).map(|(_, status)| status)
+    said.into_iter().find(|(words, _)| error.begins(alone(words))).map(|(_, status)| status)
 }
 
-/// What an error begins with that says so, if its text does not.
-pub(super) fn words(status: ResultStatus, text: Str<'_>, out: &Out) -> &'static str {
+/// The words where no reason follows.
+fn alone(words: &'static str) -> &'static str {
+    words.trim_end_matches(": ")
+}
+
+/// What an error, which stands at this pointer, begins with that says so, if its text does not.
+pub(super) fn words(status: ResultStatus, text: Str<'_>, at: &'static str, out: &Out) -> &'static str {
     let words = match status {
         ResultStatus::Denied => REJECTED,
         ResultStatus::Canceled => CANCELLED,
@@ -24,8 +29,8 @@ pub(super) fn words(status: ResultStatus, text: Str<'_>, out: &Out) -> &'static 
     if unrun(text) == Some(status) {
         return "";
     }
-    out.invented("/item/error/message", "what the program says of a call that was refused or stopped");
-    words
+    out.invented(at, "what the program says of a call that was refused or stopped");
+    if text.is_empty() { alone(words) } else { words }
 }
 
 /// Tells the ledger what an item of this kind does not say of how its call went. `declines`: files that change may be declined.

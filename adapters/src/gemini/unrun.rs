@@ -27,8 +27,8 @@ pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
     let text = result.content.texts().next().unwrap_or_default();
     let words = match result.status {
         said if unrun(text) == Some(said) => return TellsEnd::Itself,
-        ResultStatus::Denied => "[Operation Cancelled] Reason: User denied execution.\\n",
-        ResultStatus::Canceled => "[Operation Cancelled] Reason: User cancelled tool execution.\\n",
+        ResultStatus::Denied => "[Operation Cancelled] Reason: User denied execution.",
+        ResultStatus::Canceled => "[Operation Cancelled] Reason: User cancelled tool execution.",
         ResultStatus::Success | ResultStatus::Error => return TellsEnd::Itself,
     };
     TellsEnd::InWords { words, at }

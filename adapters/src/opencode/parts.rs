@@ -161,7 +161,7 @@ pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
         said if status(false, Str::EMPTY, text, None) == said => return TellsEnd::Itself,
         ResultStatus::Denied if text.is_empty() => "The user rejected permission to use this specific tool call.",
         ResultStatus::Denied => "The user rejected permission to use this specific tool call with the following feedback: ",
-        ResultStatus::Canceled => "Tool execution aborted\\n",
+        ResultStatus::Canceled => ABORTED,
         _ => return TellsEnd::Itself,
     };
     TellsEnd::InWords { words, at }

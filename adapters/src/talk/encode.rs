@@ -47,7 +47,7 @@ impl<W: Words> Encoder<W> {
 
 impl<W: Words> Encode for Encoder<W> {
     fn want(&self) -> Want {
-        Want::SNAPSHOTS.without_models()
+        Want::SNAPSHOTS.without_models().with_turns_by_prompts()
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {

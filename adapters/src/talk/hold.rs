@@ -28,9 +28,8 @@ pub struct Held {
     calls: HashMap<String, usize>,
     /// All that the model said in the turn, escaped.
     words: String,
-    /// The model has said something in the turn; in one before.
+    /// The model has said something in the turn.
     in_turn: bool,
-    ended: bool,
 }
 
 /// What a dialect's words have a place for.
@@ -251,9 +250,7 @@ impl Held {
             self.open = None;
         }
         id.clone_into(&mut self.reply);
-        if !std::mem::replace(&mut self.in_turn, true) && self.ended && !self.said.last().is_some_and(|said| said.who == Who::User) {
-            out.note(Fate::Renamed, "", "the turn has no prompt: there it goes on with the one before");
-        }
+        self.in_turn = true;
         let at = self.answer(out);
         out.promise();
         let members = self.members(fields, out);
@@ -363,7 +360,7 @@ impl Held {
     /// Where nothing has said the answer before, the outcome does. How the turn ended has no place.
     fn outcome(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
         self.open = None;
-        self.ended = std::mem::take(&mut self.in_turn) || self.ended;
+        self.in_turn = false;
         let words = std::mem::take(&mut self.words);
         if outcome.is_error && !outcome.synthetic {
             out.left_out("how the turn ended");

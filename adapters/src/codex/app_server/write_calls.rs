@@ -143,9 +143,7 @@ impl Encoder {
                     None if content.is_some() => {
                         out.lit("null,\"error\":{\"message\":\"");
                         let text = content.into_iter().flat_map(Content::texts).next().unwrap_or_default();
-                        let words = done.map_or("", |result| unrun::words(result.status, text, out));
-                        out.lit(words);
-                        out.lit(if words.is_empty() || text.is_empty() { "" } else { ": " });
+                        out.lit(done.map_or("", |result| unrun::words(result.status, text, "/params/item/error/message", out)));
                         content.into_iter().flat_map(Content::as_one).for_each(|text| out.body(text));
                         out.lit("\"}");
                     }

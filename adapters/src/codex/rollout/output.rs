@@ -74,8 +74,8 @@ pub(super) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
     let text = result.content.texts().next().unwrap_or_default();
     let words = match result.status {
         said if unrun(text.as_escaped()) == Some(said) => return TellsEnd::Itself,
-        ResultStatus::Denied => "rejected by user\\n",
-        ResultStatus::Canceled => "aborted by user\\n",
+        ResultStatus::Denied => "rejected by user",
+        ResultStatus::Canceled => ABORTED,
         _ => return TellsEnd::Itself,
     };
     TellsEnd::InWords { words, at }

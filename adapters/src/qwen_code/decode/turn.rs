@@ -160,7 +160,7 @@ pub(crate) fn tells_end(result: &ToolResult<'_>, at: &'static str) -> TellsEnd {
         said if said == status(&ToolResult { is_error, ..*result }) => return TellsEnd::Itself,
         ResultStatus::Denied if result.content.texts().all(Str::is_empty) => "[Operation Cancelled] Reason: User did not allow tool call",
         ResultStatus::Denied => "[Operation Cancelled] Reason: ",
-        ResultStatus::Canceled => "Tool call cancelled by user abort.\\n",
+        ResultStatus::Canceled => ABORTED,
         _ => return TellsEnd::Itself,
     };
     TellsEnd::InWords { words, at }
