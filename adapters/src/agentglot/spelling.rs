@@ -5,7 +5,7 @@
 use super::members::Members;
 use crate::codec::{Cx, Format};
 use crate::event::Spelling;
-use crate::json::Out;
+use crate::json::{LONG, Out};
 
 /// What the member `agentglot` says of such a line.
 pub(super) const WORD: &str = "spelling";
@@ -25,7 +25,12 @@ pub(super) fn write(line: &[u8], format: Format, from: usize, out: &mut Out) {
         lines += 1;
         check = Spelling::check_more(check, event.strip_suffix(b"\n").unwrap_or(event));
     }
-    let end = out.len();
+    // What is long is handed over while it is written, and the events behind it.
+    let mut events = Vec::new();
+    let (end, is_long) = (out.len(), line.len() > LONG);
+    if is_long {
+        events = out.take_from(from + header);
+    }
     out.lit(&format!(
         "{{\"agentglot\":\"{WORD}\",\"format\":\"{format}\",\"lines\":{lines},\"check\":\"{check:016x}\","
     ));
@@ -43,7 +48,10 @@ pub(super) fn write(line: &[u8], format: Format, from: usize, out: &mut Out) {
         }
     }
     out.lit("}\n");
-    out.move_before(from + header, end);
+    match is_long {
+        true => out.held(&mut events),
+        false => out.move_before(from + header, end),
+    }
 }
 
 /// Reads such a line; `None` if it lacks something.

@@ -168,7 +168,7 @@ impl Core {
 
     /// Whether what was written of the lines before stays as it is.
     const fn hands_over(&self) -> bool {
-        !self.identity && self.document.is_none() && matches!(self.stored, Stored::No)
+        !self.identity && self.document.is_none() && self.stored.hands_over()
     }
 
     /// Gives `out` back.
@@ -424,6 +424,9 @@ impl Consumer for Core {
             if let (Stored::Giving(giving), 1..) = (&mut self.stored, taken.lines) {
                 giving.plain();
             }
+            if self.hands_over() {
+                self.out.drain();
+            }
             return taken;
         }
         let first = &lines[..memchr::memchr(b'\n', lines.as_bytes()).map_or(lines.len(), |at| at + 1)];
@@ -458,7 +461,7 @@ impl Consumer for Core {
     }
 
     fn takes_parts(&self) -> bool {
-        !self.collects && matches!(self.stored, Stored::No)
+        !self.collects && !matches!(self.stored, Stored::Giving(_))
     }
 
     fn goes_on(&self) -> bool {
@@ -520,7 +523,7 @@ impl Core {
         let mut pipe = self.pipe("", arena);
         pipe.by_heart = true;
         let cx = pipe.down.cx;
-        loop {
+        while taken.bytes < LONG {
             pipe.text = &lines[taken.bytes..];
             let Some(used) = decoder.again(pipe.text, &cx, &mut pipe) else { break };
             // A line that another session begins with is read by itself.

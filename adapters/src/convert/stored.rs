@@ -3,10 +3,13 @@
 //! What events say is written in the one way in which their dialect is written here. A line that was spelled in another way is stored
 //! beside its events, and given back in the place of what would be written of them, if they are still the same.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::{Converter, Options};
 use crate::codec::{Dialect, Encode, Encoder, Format};
 use crate::event::Spelling;
-use crate::json::Out;
+use crate::json::{LONG, Out};
 
 /// What is done for a log to be given back.
 #[derive(Debug)]
@@ -26,6 +29,15 @@ impl Stored {
             (false, true) if options.keep_spelling && options.from.is_writable() => Self::Storing(Box::new(Storing::of(options.from))),
             (true, false) if options.anew.is_none() => Self::Giving(Giving::default()),
             _ => Self::No,
+        }
+    }
+
+    /// Whether what was written of the lines before stays as it is.
+    pub(super) const fn hands_over(&self) -> bool {
+        match self {
+            Self::No => true,
+            Self::Storing(_) => false,
+            Self::Giving(giving) => giving.next.is_none() && giving.held.is_none(),
         }
     }
 
@@ -68,9 +80,6 @@ impl Stored {
     }
 }
 
-/// Memory that one long line took is given back.
-const LONG: usize = 1 << 20;
-
 /// Sees to it that what is stored gives back its log.
 #[derive(Debug)]
 pub(super) struct Storing {
@@ -78,16 +87,26 @@ pub(super) struct Storing {
     /// Reads what is stored.
     back: Converter,
     given: Vec<u8>,
+    /// What it gave back of a long line and does not hold: how many bytes, and the check of them.
+    gone: Rc<Cell<(usize, u64)>>,
     /// Where the events of the line begin that is read.
     from: usize,
 }
 
 impl Storing {
     fn of(format: Format) -> Self {
+        let gone = Rc::new(Cell::default());
+        let counted = Rc::clone(&gone);
+        let back = Converter::new(Options::new(Dialect::CANONICAL.into(), format)).drained(Box::new(move |given| {
+            let (len, check) = counted.get();
+            counted.set((len + given.len(), Spelling::check_on(check, given)));
+            given.clear();
+        }));
         Self {
             format,
-            back: Converter::new(Options::new(Dialect::CANONICAL.into(), format)),
+            back,
             given: Vec::new(),
+            gone,
             from: 0,
         }
     }
@@ -95,14 +114,24 @@ impl Storing {
     /// A line was read, and its events are written.
     pub(super) fn line(&mut self, line: &[u8], encoder: &Encoder, out: &mut Out) {
         self.given.clear();
+        self.gone.set((0, Spelling::check_of(b"")));
         self.back.feed(out.since(self.from), &mut self.given);
-        let gives_back = self.given == line;
+        let gives_back = match self.gone.get() {
+            (0, _) => self.given == line,
+            (len, check) => {
+                len + self.given.len() == line.len() && Spelling::check_on(check, &self.given) == Spelling::check_of(line)
+            }
+        };
         if self.given.capacity() > LONG {
             self.given = Vec::new();
         }
+        // It is all that is still looked at.
+        out.stays(line.len() > LONG);
         if !gives_back {
             encoder.spelled(line, self.format, self.from, out);
         }
+        out.drain();
+        out.stays(false);
         self.from = out.len();
     }
 

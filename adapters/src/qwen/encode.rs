@@ -181,7 +181,7 @@ impl Encoder {
 
     /// Writes the receipt that waits before the line that was written behind `from`, or `always`.
     #[cold]
-    fn late_receipt(&mut self, from: usize, always: bool, out: &mut Out) {
+    pub(super) fn late_receipt(&mut self, from: usize, always: bool, out: &mut Out) {
         let Some((mut receipt, at)) = self.late.take_if(|_| always || out.len() > from) else {
             return;
         };

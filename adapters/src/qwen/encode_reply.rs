@@ -4,8 +4,8 @@ use super::encode::Encoder;
 use super::own;
 use super::{facts, finish};
 use crate::chat::{write_call, write_usage};
-use crate::event::{Block, Counted, Fields, Outcome, Reply, RoundEnd, Stop, StopKind, Thinking, Usage};
-use crate::json::{Out, Str};
+use crate::event::{Block, Counted, Fields, Outcome, Reply, RoundEnd, Stop, StopKind, Thinking, ToolCall, Usage};
+use crate::json::{LONG, Out, Str};
 
 /// A reply that has not gone out yet.
 #[derive(Debug, Default)]
@@ -42,12 +42,30 @@ impl Encoder {
         self.begin(out);
         self.look_model(reply.model, out);
         for block in reply.blocks {
-            self.block(block, reply.last, out);
+            match block {
+                Block::Call(call) if call.input.as_str().len() > LONG && !self.own => {
+                    self.flush(None, out);
+                    self.late_receipt(out.len(), true, out);
+                    self.held.any = true;
+                    self.round(reply, timed, out);
+                    self.write_held(None, Some(call), false, &[], out);
+                }
+                _ => self.block(block, reply.last, out),
+            }
         }
-        let held = &mut self.held;
         if reply.blocks.is_empty() && self.own {
-            held.any = true;
+            self.held.any = true;
         }
+        self.round(reply, timed, out);
+        out.carried();
+        if reply.last && self.own {
+            self.write_held(None, None, true, fields, out);
+        }
+    }
+
+    /// Takes what a reply says about its round.
+    fn round(&mut self, reply: &Reply<'_>, timed: bool, out: &Out) {
+        let held = &mut self.held;
         if let Some(error) = reply.error {
             out.used(error.as_escaped());
             error.as_escaped().clone_into(&mut held.error);
@@ -68,21 +86,16 @@ impl Encoder {
             held.stop = Some((stop.kind, stop.word.as_escaped().to_owned()));
         }
         if timed {
-            self.frame.time().clone_into(&mut self.held.created);
+            self.frame.time().clone_into(&mut held.created);
         }
-        self.frame.model().clone_into(&mut self.held.model);
-        out.carried();
-        if reply.last && self.own {
-            self.write_held(None, true, fields, out);
-        }
+        self.frame.model().clone_into(&mut held.model);
     }
 
     fn block(&mut self, block: &Block<'_>, exact: bool, out: &mut Out) {
         match block {
-            Block::Text { .. } | Block::Thinking(_) if self.held.has_calls() && !self.own => {
-                // What comes behind a call goes into a line of its own, so that the order stays.
-                self.flush(None, out);
-            }
+            // What comes behind a call goes into a line of its own, so that the order stays.
+            Block::Text { .. } | Block::Thinking(_) if self.held.has_calls() && !self.own => self.flush(None, out),
+            Block::Call(_) if self.held.calls.len() > LONG && !self.own => self.flush(None, out),
             _ => {}
         }
         let held = &mut self.held;
@@ -168,11 +181,11 @@ impl Encoder {
 
     /// Writes the reply that is held, if there is one.
     pub(super) fn flush(&mut self, stop: Option<Stop<'_>>, out: &mut Out) {
-        self.write_held(stop, false, &[], out);
+        self.write_held(stop, None, false, &[], out);
     }
 
-    /// The same; `exact` for a line of the RFC's own that goes out as it came.
-    fn write_held(&mut self, stop: Option<Stop<'_>>, exact: bool, fields: Fields<'_>, out: &mut Out) {
+    /// The same, and a call that is too long to be held; `exact` for a line of the RFC's own that goes out as it came.
+    fn write_held(&mut self, stop: Option<Stop<'_>>, long: Option<&ToolCall<'_>>, exact: bool, fields: Fields<'_>, out: &mut Out) {
         if !self.held.any {
             self.held.error.clear();
             return;
@@ -187,7 +200,8 @@ impl Encoder {
         self.frame.swap_model(&mut held.model);
         self.frame.begin(out);
         out.lit("[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
-        let only_other = held.text.is_empty() && !(held.reasoning.is_empty() && held.calls.is_empty());
+        let has_calls = held.has_calls() || long.is_some();
+        let only_other = held.text.is_empty() && (has_calls || !held.reasoning.is_empty());
         if only_other {
             out.lit("null");
         } else {
@@ -198,19 +212,24 @@ impl Encoder {
             out.str(Str::trusted(&held.reasoning));
         }
         list("tool_calls", &[&held.calls], &[], out);
+        if let Some(call) = long {
+            out.lit(",\"tool_calls\":[");
+            write_call(call.id, call.name, call.input, out);
+            out.lit("}]");
+        }
         list("annotations", &[&held.annotations, &waiting], fields, out);
         own::write(own::at(fields, &own::BODIES), out);
         out.lit("},\"finish_reason\":\"");
         let kind = stop.map(|stop| stop.kind);
         match held.stop.take() {
             Some((_, word)) if exact => out.lit(&word),
-            _ if held.has_calls() => out.lit("tool_calls"),
+            _ if has_calls => out.lit("tool_calls"),
             said if kind.or(said.as_ref().map(|(kind, _)| *kind)) == Some(StopKind::Length) => out.lit("length"),
             _ => out.lit("stop"),
         }
         out.lit("\"");
         own::end_choice(fields, out);
-        held.usage_told = held.usage.is_some() && !self.own;
+        held.usage_told |= held.usage.is_some() && !self.own;
         match held.usage.take() {
             Some(_) if !held.usage_raw.is_empty() => {
                 out.lit(",\"usage\":");

@@ -153,7 +153,10 @@ fn are_written_the_same_when_they_are_handed_over_before_they_are_whole() {
     for (n, (from, shape, _, line)) in long_lines().into_iter().enumerate() {
         for to in Format::all().filter(|to| to.is_writable()) {
             wrongs.check();
-            let options = Options::new(format(from), to);
+            let options = Options {
+                keep_spelling: true,
+                ..Options::new(format(from), to)
+            };
             // Every other one with a ledger.
             let options = if n % 2 == 0 { with_ledger(options) } else { options };
             let log = format!("{line}\n{line}\n");

@@ -322,8 +322,11 @@ fn peak(options: &Options, line: &str) -> f64 {
 fn of_long_lines_of_many_shapes() {
     let mut wrongs = Wrongs::default();
     for (from, shape, most, line) in long_lines() {
-        for to in ["claude", "qwen:stream-chunk-json", "tricode", "cursor"] {
-            let plain = Options::new(format(from), format(to));
+        for to in ["claude", "qwen", "qwen:stream-chunk-json", "tricode", "cursor", "agentglot:events"] {
+            let plain = Options {
+                keep_spelling: true,
+                ..Options::new(format(from), format(to))
+            };
             for (ledger, options) in [(false, plain.clone()), (true, with_ledger(plain))] {
                 wrongs.check();
                 let peak = peak(&options, &line);

@@ -3,7 +3,8 @@
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
 
-use crate::common::{Chance, Log, Wrongs, convert, events, feed, goldens, parallel, parting, recordings, with_ledger};
+use crate::common::{Chance, Log, Wrongs, convert, events, feed, format, goldens, parallel, parting, recordings, with_ledger};
+use crate::memory::long_lines;
 
 fn storing(from: Format) -> Options {
     Options {
@@ -53,6 +54,23 @@ fn of_recordings() {
     }
 }
 
+/// Long lines are told in parts, and what is stored of them is not held until it is whole.
+#[test]
+fn of_long_lines() {
+    let logs: Vec<Log> = long_lines()
+        .into_iter()
+        .map(|(from, shape, _, line)| Log {
+            name: shape.to_owned(),
+            format: format(from),
+            host: false,
+            hostile: false,
+            expected: false,
+            bytes: format!("{line}\n{line}\n").into_bytes(),
+        })
+        .collect();
+    parallel(&logs, check).finish("what is stored is given back");
+}
+
 /// Several logs in one file, whole or cut off.
 #[test]
 fn of_logs_put_together() {
@@ -91,7 +109,7 @@ const LOG: &str = concat!(
 /// What was edited is written anew; the rest is as it was.
 #[test]
 fn of_edited_events() {
-    let claude = crate::common::format("claude");
+    let claude = format("claude");
     let stored = String::from_utf8(convert(&storing(claude), LOG.as_bytes()).out).unwrap();
     let back = |stored: &str| String::from_utf8(convert(&Options::new(events(), claude), stored.as_bytes()).out).unwrap();
     assert_eq!(back(&stored), LOG);
@@ -113,7 +131,7 @@ fn of_edited_events() {
 /// A log that breaks off has no outcome, and gets none on the way back; who wants one asks for it.
 #[test]
 fn of_a_killed_run() {
-    let claude = crate::common::format("claude");
+    let claude = format("claude");
     let log = LOG.split_inclusive('\n').take(2).collect::<String>();
     let stored = convert(&storing(claude), log.as_bytes()).out;
     assert!(memchr::memmem::find(&stored, b"\"synthetic\":true").is_some());
