@@ -118,9 +118,7 @@ impl Storing {
         self.back.feed(out.since(self.from), &mut self.given);
         let gives_back = match self.gone.get() {
             (0, _) => self.given == line,
-            (len, check) => {
-                len + self.given.len() == line.len() && Spelling::check_on(check, &self.given) == Spelling::check_of(line)
-            }
+            (len, check) => len + self.given.len() == line.len() && Spelling::check_on(check, &self.given) == Spelling::check_of(line),
         };
         if self.given.capacity() > LONG {
             self.given = Vec::new();
