@@ -267,3 +267,39 @@ fn the_short_form_writes_the_log_that_is_asked_for() {
         assert!(end.stderr.contains("which nobody asked"), "{args:?}: {end:?}");
     }
 }
+
+/// An agent that is asked for its sessions and names them without end, dies, or never answers: the editor is told so, which gets no empty list.
+#[test]
+fn sessions_that_an_agent_does_not_name_are_no_empty_list() {
+    let play = Play::script(Vec::new());
+    let greets = r#"say {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}}"#;
+    let page = |n: usize| {
+        let session = json!({"sessionId": format!("s{n}"), "cwd": "/w", "title": "t".repeat(20_000)});
+        let page = json!({"jsonrpc": "2.0", "id": n, "result": {"sessions": [session], "nextCursor": n.to_string()}});
+        ["read".to_owned(), format!("say {page}")]
+    };
+    let endless: Vec<String> = (1..30).flat_map(page).collect();
+    let cases = [
+        (endless, "--max-line"),
+        (vec!["read".to_owned(), "exit 4".to_owned()], "exit code 4"),
+        (vec!["read".to_owned(), "hang".to_owned()], "does not answer"),
+    ];
+    for (then, why) in cases {
+        let commands: Vec<String> = ["pid pids".to_owned(), "read".to_owned(), greets.to_owned()]
+            .into_iter()
+            .chain(then)
+            .collect();
+        let stage = Stage::new(&commands);
+        let backend = format!("acp:{}", stage.path("agent-program").display());
+        let args = ["acp", "--backend", &backend, "--max-line", "100K", "--start-timeout", "3"];
+        let mut command = program(&play, &args);
+        command.current_dir(stage.path(""));
+        let mut editor = Editor::of(Host::new(command));
+        let listed = editor.ask("session/list", json!({}));
+        let said = listed["error"]["message"].as_str().unwrap_or_else(|| panic!("{why}: {listed}"));
+        assert!(said.contains(why) && listed["error"]["code"] == -32603, "{listed}");
+        wait("the agent is gone", Duration::from_secs(20), || stage.living().is_empty());
+        editor.host.close();
+        assert_eq!(editor.host.end().code(), 0);
+    }
+}
