@@ -66,7 +66,7 @@ pub struct Requests {
     /// So many bytes of a line have come whose end has not.
     unfinished: usize,
     max_line: usize,
-    /// Where it is only asked what it keeps, which is held as a whole: so much more it may say.
+    /// Where it is only asked, and what it says is held as a whole: so much more it may say.
     room_left: Option<usize>,
     /// What it has done by us; none before it wants something.
     workplace: Option<Workplace>,
@@ -187,6 +187,7 @@ impl Requests {
     /// # Errors
     /// Why not.
     pub async fn probe(mut self) -> Result<(), String> {
+        self.room_left = Some(self.max_line);
         self.awake(&Input {
             origin: Origin::default(),
             kind: InputKind::KeepAlive,
@@ -497,9 +498,7 @@ impl Backend for Requests {
                 match self.room_left.map(|room| room.checked_sub(read)) {
                     Some(None) => {
                         let most = self.max_line;
-                        self.over = Some(format!(
-                            "the agent says more of its sessions than the {most} bytes that --max-line allows"
-                        ));
+                        self.over = Some(format!("the agent has said more than the {most} bytes that --max-line allows"));
                         continue;
                     }
                     room => self.room_left = room.flatten(),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::golden;
 use crate::run_acp::Editor;
+use crate::support::app_server::Client;
 use crate::support::model::{Answer, Server, Step};
 use crate::support::play::Play;
 use crate::support::stage::{Host, Stage};
@@ -301,5 +302,42 @@ fn sessions_that_an_agent_does_not_name_are_no_empty_list() {
         wait("the agent is gone", Duration::from_secs(20), || stage.living().is_empty());
         editor.host.close();
         assert_eq!(editor.host.end().code(), 0);
+    }
+    let stage = Stage::new(&["read", "exit 4"]);
+    let backend = format!("acp:{}", stage.path("agent-program").display());
+    let mut client = Client::of(Host::new(program(
+        &play,
+        &["run", "--as", "codex", "--backend", &backend, "--", "app-server"],
+    )));
+    let id = client.send("thread/list", json!({}));
+    let listed = client.answer(id);
+    assert!(
+        listed["error"]["message"].as_str().is_some_and(|why| why.contains("exit code 4")),
+        "{listed}"
+    );
+    client.host.close();
+    assert_eq!(client.host.end().code(), 0);
+}
+
+/// An agent that says nothing, or talks without end, keeps `doctor` no longer than a session.
+#[test]
+fn an_agent_that_is_probed_has_a_deadline_and_a_number_of_bytes() {
+    let play = Play::script(Vec::new());
+    for (does, limit, why) in [
+        ("hang", ("AGENTGLOT_START_TIMEOUT", "2"), "does not answer"),
+        ("flood stdout 100000000", ("AGENTGLOT_MAX_LINE", "1M"), "--max-line"),
+    ] {
+        let stage = Stage::new(&["pid pids", "ignore TERM", does, "hang"]);
+        let mut command = program(&play, &["doctor", "--probe"]);
+        let backend = format!("acp:{}", stage.path("agent-program").display());
+        command
+            .current_dir(stage.path(""))
+            .env("AGENTGLOT_BACKEND", backend)
+            .env(limit.0, limit.1);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(why), "{does}: {said}");
+        wait("the agent is gone", Duration::from_secs(20), || stage.living().is_empty());
     }
 }
