@@ -50,7 +50,7 @@ enum Found {
     /// What was said in this one.
     Said(String, Result<Option<Said>, String>),
     /// Those that this request asks for.
-    List(String, Vec<Listed>),
+    List(String, Result<Vec<Listed>, String>),
     /// What became of a wish of this request's about a session.
     Kept(String, String, Result<Option<Listed>, String>),
 }
@@ -368,7 +368,10 @@ impl Server<'_> {
         let mut follows = Actions::default();
         match found {
             Found::Said(session, said) => self.recall(&session, said, &mut follows),
-            Found::List(request, listed) => self.protocol.listed(&request, &listed, &mut follows),
+            Found::List(request, listed) => {
+                let listed = listed.as_deref().map_err(String::as_str);
+                self.protocol.listed(&request, listed, &mut follows);
+            }
             Found::Kept(request, session, kept) => {
                 let kept = kept.as_ref().map(Option::as_ref).map_err(String::as_str);
                 self.protocol.kept(&request, &session, kept, &mut follows);

@@ -29,8 +29,8 @@ pub trait SessionServer: std::fmt::Debug {
     /// All that was said in this session before was told, and whoever answers keeps it so, perhaps under another id. Or there is no such session.
     fn recalled(&mut self, session: &str, found: Option<&Listed>, actions: &mut Actions);
 
-    /// These sessions there are: what was asked for by this request.
-    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions);
+    /// These sessions there are: what was asked for by this request. Or nobody can say, for this reason.
+    fn listed(&mut self, request: &str, sessions: Result<&[Listed], &str>, actions: &mut Actions);
 
     /// What this request wants to be kept of a session is kept, and so it is from now on. Or there is no such session; or it cannot be kept, for this
     /// reason.

@@ -65,6 +65,9 @@ pub struct Requests {
     models: BTreeMap<String, String>,
     /// So many bytes of a line have come whose end has not.
     unfinished: usize,
+    max_line: usize,
+    /// Where it is only asked, and what it says is held as a whole: so much more it may say.
+    room_left: Option<usize>,
     /// What it has done by us; none before it wants something.
     workplace: Option<Workplace>,
     means: Means,
@@ -138,6 +141,8 @@ impl Requests {
             started: false,
             unheard: false,
             unfinished: 0,
+            max_line: usize::MAX,
+            room_left: None,
             closed: false,
             waits: None,
             timers: Timers::default(),
@@ -173,6 +178,7 @@ impl Requests {
     pub fn within(mut self, timers: Timers, max_line: usize) -> Self {
         self.timers = timers;
         self.lines = Lines::new(max_line);
+        self.max_line = max_line;
         self
     }
 
@@ -181,6 +187,7 @@ impl Requests {
     /// # Errors
     /// Why not.
     pub async fn probe(mut self) -> Result<(), String> {
+        self.room_left = Some(self.max_line);
         self.awake(&Input {
             origin: Origin::default(),
             kind: InputKind::KeepAlive,
@@ -200,6 +207,7 @@ impl Requests {
             return Err("the program is not asked for its sessions in this way".to_owned());
         }
         self.started = true;
+        self.room_left = Some(self.max_line);
         self.child = Some(self.start()?);
         self.converse(|client, exchange| client.begin(exchange));
         let mut said = Vec::new();
@@ -487,6 +495,14 @@ impl Backend for Requests {
                 }
             };
             if read > 0 {
+                match self.room_left.map(|room| room.checked_sub(read)) {
+                    Some(None) => {
+                        let most = self.max_line;
+                        self.over = Some(format!("the agent has said more than the {most} bytes that --max-line allows"));
+                        continue;
+                    }
+                    room => self.room_left = room.flatten(),
+                }
                 self.heard(read);
                 continue;
             }

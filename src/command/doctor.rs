@@ -19,6 +19,7 @@ use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone_without_wrong};
 use crate::config::{Config, FILE, Project};
 use crate::io::{clean, one_line};
+use crate::session::Timers;
 use crate::status::{Failure, Status};
 
 /// How long a program may take to say its version. Some start a whole Node first.
@@ -48,8 +49,16 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     problems.extend(broken.clone());
     let config = loaded.unwrap_or_default();
     let (settings, wrong) = alone_without_wrong(&config);
+    let mut limits = None;
     let (backend, pass_env, origins, unread) = match settings {
-        Ok((settings, origins, _)) => (settings.backend, settings.pass_env, origins, None),
+        Ok((settings, origins, _)) => {
+            let timers = Timers {
+                start: settings.start_timeout,
+                ..Timers::default()
+            };
+            limits = Some((timers, settings.max_line)).filter(|_| probe);
+            (settings.backend, settings.pass_env, origins, None)
+        }
         Err(error) => (None, Vec::new(), Vec::new(), Some(error)),
     };
     problems.extend(wrong.into_iter().chain(unread).map(|error| {
@@ -73,7 +82,10 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());
             }
         }
-        Some(Choice::Command(dialect, command)) => problems.extend(runtime.block_on(agent(*dialect, command, &cwd, &pass_env, probe))),
+        Some(Choice::Command(dialect, command)) => {
+            let agent = agent(*dialect, command, &cwd, &pass_env, limits);
+            problems.extend(runtime.block_on(agent));
+        }
         Some(Choice::Replay(path)) if !path.is_file() => problems.push(format!("{}: there is no such log", path.display())),
         _ => {}
     }
@@ -101,13 +113,13 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Why the agent behind a command could not be used. With `probe` a session is opened with it.
-async fn agent(dialect: Dialect, command: &[String], cwd: &Path, pass: &[String], probe: bool) -> Option<String> {
+/// Why the agent behind a command could not be used. With limits for it a session is opened with it.
+async fn agent(dialect: Dialect, command: &[String], cwd: &Path, pass: &[String], probe: Option<(Timers, usize)>) -> Option<String> {
     let launch = Launch::new(Dialect::CANONICAL);
     let found = Requests::new(dialect, Start::Command(command), &launch, cwd, pass).map_err(|failure| failure.to_string());
-    match found {
-        Ok(agent) if probe => agent.probe().await.err(),
-        found => found.err(),
+    match (found, probe) {
+        (Ok(agent), Some((timers, max_line))) => agent.within(timers, max_line).probe().await.err(),
+        (found, _) => found.err(),
     }
 }
 

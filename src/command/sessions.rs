@@ -5,7 +5,8 @@ mod copy;
 mod place;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
@@ -60,8 +61,18 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
         Sessions::List { all_agents: true, json, .. } => about::list(*json),
         Sessions::Copy(copy) => copy::run(copy),
         Sessions::List { all, json, .. } => {
-            let listed = list(&shelf, *all)?;
-            super::print(if *json { lines(&listed) } else { table(&listed, *all) }.as_bytes())
+            let (listed, unread) = list(&shelf, *all)?;
+            let mut status = Status::Clean;
+            for failure in &unread {
+                Console::plain().say(&failure.to_string());
+                status = Status::Failed;
+            }
+            // An empty list would say that there is nothing.
+            if listed.is_empty() && status != Status::Clean {
+                return Ok(status);
+            }
+            super::print(if *json { lines(&listed) } else { table(&listed, *all) }.as_bytes())?;
+            Ok(status)
         }
         Sessions::Show { id, to } => {
             let session = match named(&shelf, id)? {
@@ -84,8 +95,11 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
             delete(&shelf, &[session])
         }
         Sessions::Delete { id: None, all: true } => {
-            let mut ours = list(&shelf, false)?;
+            let (mut ours, unread) = list(&shelf, false)?;
             ours.retain(|session| session.ours);
+            if let (true, Some(failure)) = (ours.is_empty(), unread.into_iter().next()) {
+                return Err(failure);
+            }
             delete(&shelf, &ours)
         }
         Sessions::Delete { .. } => Err(Failure::Usage(
@@ -94,13 +108,24 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
     }
 }
 
-fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
-    let failed = |error| Failure::Read {
-        name: "the sessions".to_owned(),
+/// The sessions of the working folder, or of all, and what cannot be read.
+fn list(shelf: &Shelf, all: bool) -> Result<(Vec<Summary>, Vec<Failure>), Failure> {
+    let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize());
+    let cwd = cwd.map_err(|error| Failure::Read {
+        name: "the working folder".to_owned(),
+        error,
+    })?;
+    let listing = shelf.list((!all).then_some(&cwd));
+    Ok((listing.sessions, unread(listing.unread)))
+}
+
+/// The folders and files that may hold sessions, and cannot be read.
+pub(crate) fn unread(unread: Vec<(PathBuf, io::Error)>) -> Vec<Failure> {
+    let failure = |(path, error): (PathBuf, io::Error)| Failure::Read {
+        name: path.display().to_string(),
         error,
     };
-    let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(failed)?;
-    shelf.list((!all).then_some(&cwd)).map_err(failed)
+    unread.into_iter().map(failure).collect()
 }
 
 /// The session of a transcript that is named by its path.
@@ -122,8 +147,10 @@ fn named(shelf: &Shelf, path: &str) -> Result<Option<Summary>, Failure> {
 
 /// The session whose id begins like this: one of the working folder, else of any.
 fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
+    let mut unread = Vec::new();
     for all in [false, true] {
-        let mut fitting = list(shelf, all)?;
+        let mut fitting;
+        (fitting, unread) = list(shelf, all)?;
         fitting.retain(|session| !id.is_empty() && session.id.starts_with(&*id.to_ascii_lowercase()));
         if fitting.len() > 1 {
             fitting.retain(|session| session.id == id);
@@ -143,9 +170,11 @@ fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
             shell_word(id)
         )));
     }
-    Err(Failure::Usage(format!(
-        "there is no session {id:?}; `agentglot sessions list --all-agents` names them"
-    )))
+    // It may lie where nobody could look.
+    Err(unread
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| Failure::Usage(format!("there is no session {id:?}; `agentglot sessions list --all-agents` names them"))))
 }
 
 fn failed(error: StoreError) -> Failure {

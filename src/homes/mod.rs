@@ -4,6 +4,7 @@ mod database;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -69,10 +70,14 @@ pub(crate) fn root(home: &Home) -> Option<PathBuf> {
 
 /// All sessions, those that were written last at the end: whoever goes on from another comes behind it. And what cannot be listed.
 pub(crate) fn kept() -> (Vec<Kept>, Vec<Failure>) {
-    let mut found = Vec::new();
-    let mut failed = each(&mut |path, owner| found.extend(read(path, owner)));
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    let mut failed = each(&mut |path, owner| match read(path, owner) {
+        Ok(kept) => found.extend(kept),
+        Err(Failure::Read { error, .. }) if error.kind() == ErrorKind::NotFound => {}
+        Err(failure) => unread.push(failure),
+    });
     let (rows, unlisted) = database::list();
-    failed.extend(unlisted);
+    failed.extend(unread.into_iter().chain(unlisted));
     found.extend(rows.into_iter().map(|row| Kept {
         owner: Some(row.format),
         id: row.id.clone(),
@@ -92,14 +97,11 @@ pub(crate) fn kept() -> (Vec<Kept>, Vec<Failure>) {
     (found, failed)
 }
 
-/// Those that one program keeps, in the same order.
-pub(crate) fn kept_by(dialect: Dialect) -> Vec<Kept> {
+/// Those that one program keeps, in the same order. And what cannot be listed.
+pub(crate) fn kept_by(dialect: Dialect) -> (Vec<Kept>, Vec<Failure>) {
     let (mut found, failed) = kept();
-    for failure in failed {
-        tracing::warn!("{failure}");
-    }
     found.retain(|kept| kept.owner.is_some_and(|owner| owner.dialect == dialect));
-    found
+    (found, failed)
 }
 
 /// The files that are called like those of sessions, which nobody has looked into: some may be of subagents, or empty. What lies in
@@ -114,32 +116,41 @@ pub(crate) fn called() -> (Vec<Input>, Vec<Failure>) {
     (found, failed)
 }
 
-/// Gives the files that are called like those of sessions; returns what of them is too long to be looked through unasked.
+/// Gives the files that are called like those of sessions; returns what of them is too long to be looked through unasked, and the folders
+/// that cannot be read.
 fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) -> Vec<Failure> {
-    let mut too_long = Vec::new();
-    let mut found = |path: PathBuf, owner| match path.metadata().map_or(0, |about| about.len()) {
-        bytes if bytes > LONGEST => too_long.push(Failure::Read {
-            name: path.display().to_string(),
-            error: std::io::Error::other(format!(
-                "{bytes} bytes are more than the {} GiB of a session that are looked through unless its file is named",
-                LONGEST >> 30
-            )),
-        }),
-        _ => found(path, owner),
+    let mut failed = Vec::new();
+    let mut found = |path: io::Result<PathBuf>, folder: &Path, owner| {
+        let (path, error) = match path {
+            Ok(path) => match path.metadata().map_or(0, |about| about.len()) {
+                bytes if bytes > LONGEST => (path, too_long(bytes)),
+                _ => return found(path, owner),
+            },
+            Err(error) => (folder.to_owned(), error),
+        };
+        let name = path.display().to_string();
+        failed.push(Failure::Read { name, error });
     };
     let shelf = persona::shelf(&|name| std::env::var_os(name));
     for root in shelf.own() {
-        gather(root, "*/*.jsonl", &mut |path| found(path, None));
+        gather(root, "*/*.jsonl", &mut |path, folder| found(path, folder, None));
     }
     for (dialect, store, home) in stores() {
         let owner = (Format { dialect, mode: store.mode }, home);
         for pattern in home.files {
             if let Some(root) = root(home) {
-                gather(&root, pattern, &mut |path| found(path, Some(owner)));
+                gather(&root, pattern, &mut |path, folder| found(path, folder, Some(owner)));
             }
         }
     }
-    too_long
+    failed
+}
+
+fn too_long(bytes: u64) -> io::Error {
+    io::Error::other(format!(
+        "{bytes} bytes are more than the {} GiB of a session that are looked through unless its file is named",
+        LONGEST >> 30
+    ))
 }
 
 /// The session whose id begins like this, and what it is written in, where that is known; of several the one that is called so, or else
@@ -210,15 +221,19 @@ pub(crate) fn short_text(path: &Path) -> Option<String> {
     text.map(|text| text.trim().to_owned())
 }
 
-/// All files below a folder whose way there fits a pattern.
-fn gather(folder: &Path, pattern: &str, found: &mut dyn FnMut(PathBuf)) {
+/// All files below a folder whose way there fits a pattern, each with its folder; and the folders that cannot be read.
+fn gather(folder: &Path, pattern: &str, found: &mut dyn FnMut(io::Result<PathBuf>, &Path)) {
     let (first, rest) = pattern.split_once('/').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
     if let (false, Some(rest)) = (first.contains('*'), rest) {
         return gather(&folder.join(first), rest, found);
     }
-    // A folder that cannot be read has nothing to show; that of a program that was never used is not there.
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
+    let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let mut names: Vec<OsString> = match entries {
+        Ok(names) => names,
+        // That of a program that was never used is not there, and among folders there may be files.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return,
+        Err(error) => return found(Err(error), folder),
+    };
     names.sort();
     for name in names {
         if !name.to_str().is_some_and(|name| fits(name, first)) {
@@ -226,7 +241,7 @@ fn gather(folder: &Path, pattern: &str, found: &mut dyn FnMut(PathBuf)) {
         }
         match rest {
             Some(rest) => gather(&folder.join(name), rest, found),
-            None => found(folder.join(name)),
+            None => found(Ok(folder.join(name)), folder),
         }
     }
 }
@@ -240,25 +255,39 @@ fn fits(name: &str, pattern: &str) -> bool {
 }
 
 /// A file that was found. Nothing if it is none of a session that somebody could go on with.
-fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Option<Kept> {
-    let about = path.metadata().ok().filter(|about| about.is_file() && about.len() > 0)?;
-    let source = Source::open(&Input::File(path.clone()), &Console::plain()).ok()?;
-    if begins_as_subagent(source.head()) {
-        return None;
-    }
-    let stem = path.file_stem()?.to_str()?;
-    let id = match owner {
-        Some((_, home)) if home.file.ends_with("/ID.jsonl") => stem.to_owned(),
-        Some((_, home)) if home.file.contains("ID") => stem.get(stem.len().checked_sub(UUID)?..)?.to_owned(),
-        Some(_) => session_of(source.head()).unwrap_or_else(|| stem.to_owned()),
-        None => stem.to_owned(),
+fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Result<Option<Kept>, Failure> {
+    let failed = |error| Failure::Read {
+        name: path.display().to_string(),
+        error,
     };
-    Some(Kept {
+    let about = path.metadata().map_err(failed)?;
+    if !about.is_file() || about.len() == 0 {
+        return Ok(None);
+    }
+    let written = about.modified().map_err(failed)?;
+    let source = Source::open(&Input::File(path.clone()), &Console::plain())?;
+    // No program packs its sessions, and what unpacks may have no end.
+    if source.file().is_none() {
+        return Err(failed(io::Error::other("it is packed, and looked through only where its file is named")));
+    }
+    let id = (!begins_as_subagent(source.head())).then(|| id_of(&path, owner, source.head())).flatten();
+    Ok(id.map(|id| Kept {
         lies: Lies::InFile(path),
         owner: owner.map(|(format, _)| format),
         id,
-        written: about.modified().ok()?,
-    })
+        written,
+    }))
+}
+
+/// What the program calls the session in this file, which begins so.
+fn id_of(path: &Path, owner: Option<(Format, &Home)>, head: &[u8]) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    match owner {
+        Some((_, home)) if home.file.ends_with("/ID.jsonl") => Some(stem.to_owned()),
+        Some((_, home)) if home.file.contains("ID") => Some(stem.get(stem.len().checked_sub(UUID)?..)?.to_owned()),
+        Some(_) => session_of(head).or_else(|| Some(stem.to_owned())),
+        None => Some(stem.to_owned()),
+    }
 }
 
 /// A file of a program's that says whose a folder is, or lists such folders, is not longer than this.

@@ -58,7 +58,15 @@ fn folder(store: &Store, input: &Input) -> Option<PathBuf> {
 }
 
 fn inside(store: &Store, folder: &Path, session: &Input) -> Vec<Subagent> {
-    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = folder.read_dir();
+    if let Err(error) = &entries
+        && !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    {
+        // It stands for those in it: read in their place, it fails, and that is told as it is of a file.
+        let call = folder.display().to_string();
+        return vec![subagent(Child { call, ..Child::default() }, Input::File(folder.to_owned()))];
+    }
+    let files = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     let mut found = Vec::new();
     if store.names_subagents() {

@@ -23,9 +23,11 @@ use crate::backend::choice::Choice;
 use crate::backend::requests::{Requests, Start};
 use crate::child::file::read_regular;
 use crate::command::run::Run;
+use crate::command::sessions::unread;
 use crate::homes::{self, Kept, Lies};
 use crate::io::{Console, Input, Source};
 use crate::session::Timers;
+use crate::status::Failure;
 
 /// So many bytes say under which id a session is kept.
 const NOTE: u64 = 1024;
@@ -93,19 +95,18 @@ impl Keeper {
         Self::Shelf(persona::shelf(&|name| std::env::var_os(name)), inside)
     }
 
-    /// The sessions of a folder, or of all, those that were written last first. What an editor has begun has the id that it was told.
-    pub(super) fn list(&self, cwd: Option<&str>) -> Vec<Listed> {
+    /// The sessions of a folder, or of all, those that were written last first. What an editor has begun has the id that it was told. An error
+    /// where nothing is found, and there may be something that cannot be read.
+    pub(super) fn list(&self, cwd: Option<&str>) -> Result<Vec<Listed>, String> {
         let folder = cwd.map(real);
         let mut all: Vec<Listed> = match self {
-            Self::Shelf(..) => self.on_shelf(folder.as_deref()).into_iter().filter_map(listed).collect(),
+            Self::Shelf(..) => self.on_shelf(folder.as_deref())?.into_iter().filter_map(listed).collect(),
             Self::Program(dialect, format) => {
-                let kept = homes::kept_by(*dialect);
-                kept.iter().filter_map(|kept| begun(kept, *format)).collect()
+                let (kept, unread) = homes::kept_by(*dialect);
+                let begun = kept.iter().filter_map(|kept| begun(kept, *format)).collect();
+                readable(begun, unread)?
             }
-            Self::Agent(agent) => agent.list(cwd).unwrap_or_else(|why| {
-                tracing::warn!("the sessions cannot be listed: {why}");
-                Vec::new()
-            }),
+            Self::Agent(agent) => agent.list(cwd)?,
         };
         if let Self::Program(dialect, ..) | Self::Agent(Agent { dialect, .. }) = self {
             let names = names(*dialect);
@@ -118,7 +119,7 @@ impl Keeper {
         all.retain(|session| folder.as_deref().is_none_or(|folder| real(&session.cwd) == folder));
         all.iter_mut().for_each(marks::read);
         all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
-        all
+        Ok(all)
     }
 
     /// What was said in a session; nothing if there is none of this id, in this folder if one is named.
@@ -134,13 +135,13 @@ impl Keeper {
 
     /// Keeps something of a session, which is so from now on; nothing if there is none of this id.
     pub(super) fn mark(&self, id: &str, mark: &Mark) -> Result<Option<Listed>, String> {
-        let found = self.list(None).into_iter().find(|session| session.id == id);
+        let found = self.list(None)?.into_iter().find(|session| session.id == id);
         let Some(mut found) = found.filter(|found| (*mark == Mark::Unarchived) == found.archived || *mark == Mark::Deleted) else {
             return Ok(None);
         };
         match (self, mark) {
             (Self::Shelf(shelf, _), Mark::Name(_) | Mark::Deleted) => {
-                let kept = self.on_shelf(None).into_iter().find(|kept| kept.id == id);
+                let kept = self.on_shelf(None)?.into_iter().find(|kept| kept.id == id);
                 let Some(kept) = kept else { return Ok(None) };
                 match mark {
                     Mark::Name(name) if kept.title.as_ref() != Some(name) => shelf.rename(&kept, name),
@@ -166,7 +167,7 @@ impl Keeper {
     fn as_kept(&self, id: &str, cwd: Option<&str>) -> Result<Option<Said>, String> {
         match self {
             Self::Shelf(shelf, _) => {
-                let found = self.on_shelf(cwd.map(real).as_deref()).into_iter().find(|kept| kept.id == id);
+                let found = self.on_shelf(cwd.map(real).as_deref())?.into_iter().find(|kept| kept.id == id);
                 let Some(kept) = found else { return Ok(None) };
                 let (history, lines) = shelf.read(&kept).map_err(|error| error.to_string())?;
                 let lines = lines.into_iter().flat_map(|line| line.into_iter().chain([b'\n'])).collect();
@@ -174,8 +175,10 @@ impl Keeper {
                 Ok(listed(kept).map(|kept| Said { kept, lines, notes }))
             }
             Self::Program(dialect, format) => {
-                let found = find(id, cwd, *dialect, *format);
-                let found = found.or_else(|| find(&noted(id, *dialect)?, cwd, *dialect, *format));
+                let found = match (find(id, cwd, *dialect, *format)?, noted(id, *dialect)) {
+                    (None, Some(id)) => find(&id, cwd, *dialect, *format)?,
+                    (found, _) => found,
+                };
                 found.map(|(kept, input)| converted(kept, &input, *format)).transpose()
             }
             Self::Agent(agent) => {
@@ -198,15 +201,23 @@ impl Keeper {
         }
     }
 
-    fn on_shelf(&self, cwd: Option<&Path>) -> Vec<Summary> {
-        let Self::Shelf(shelf, inside) = self else { return Vec::new() };
-        let mut all = shelf.list(cwd).unwrap_or_else(|error| {
-            tracing::warn!("the sessions cannot be listed: {error}");
-            Vec::new()
-        });
-        all.retain(|session| session.dialect == inside.name());
-        all
+    fn on_shelf(&self, cwd: Option<&Path>) -> Result<Vec<Summary>, String> {
+        let Self::Shelf(shelf, inside) = self else { return Ok(Vec::new()) };
+        let mut listing = shelf.list(cwd);
+        listing.sessions.retain(|session| session.dialect == inside.name());
+        readable(listing.sessions, unread(listing.unread))
     }
+}
+
+/// What was found, with a word about what cannot be read; if that is all there is, it is an error.
+fn readable<T>(found: Vec<T>, unread: Vec<Failure>) -> Result<Vec<T>, String> {
+    if let (true, Some(failure)) = (found.is_empty(), unread.first()) {
+        return Err(failure.to_string());
+    }
+    for failure in unread {
+        tracing::warn!("{failure}");
+    }
+    Ok(found)
 }
 
 impl Agent {
@@ -297,9 +308,10 @@ pub(super) fn is_plain(id: &str) -> bool {
 }
 
 /// The session of this id, as its program has it.
-fn find(id: &str, cwd: Option<&str>, dialect: Dialect, format: Format) -> Option<(Listed, Input)> {
+fn find(id: &str, cwd: Option<&str>, dialect: Dialect, format: Format) -> Result<Option<(Listed, Input)>, String> {
     let is_here = |session: &Listed| cwd.is_none_or(|cwd| real(&session.cwd) == real(cwd));
-    let found = homes::kept_by(dialect).into_iter().rev().find(|kept| kept.id == id);
+    let (kept, unread) = homes::kept_by(dialect);
+    let found = readable(kept, unread)?.into_iter().rev().find(|kept| kept.id == id);
     let session = found.as_ref().and_then(|kept| {
         let session = begun(kept, format)?;
         let cwd = match &kept.lies {
@@ -308,7 +320,7 @@ fn find(id: &str, cwd: Option<&str>, dialect: Dialect, format: Format) -> Option
         };
         Some(Listed { cwd, ..session })
     });
-    session.filter(is_here).zip(found.map(Kept::input))
+    Ok(session.filter(is_here).zip(found.map(Kept::input)))
 }
 
 /// The format of the lines that a server is told what was said in.

@@ -201,3 +201,47 @@ fn sessions_of_others_are_left_to_them() {
     assert!(home.run(&["delete", "01a1fcec"]).err.contains("only its own program deletes it"));
     assert_eq!(home.files().len(), KEPT.len());
 }
+
+/// A process may have so few files open that none of the sessions can be read: that is no empty list.
+#[test]
+fn what_cannot_be_read_is_told_and_is_no_empty_list() {
+    let home = Home::full();
+    let starved = |args: &str| {
+        let line = format!("exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec \"$0\" {args}");
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &line]).arg(program().get_program());
+        shell.env_clear().env("HOME", home.scratch.path("home")).current_dir(home.work());
+        let output = shell.output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{args}: {err}");
+        assert!(err.contains("cannot be read") && err.contains("Too many open files"), "{args}: {err}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for args in ["list", "list --all --json", "list --all-agents", "list --all-agents --json"] {
+        assert_eq!(starved(&format!("sessions {args}")), "");
+    }
+    starved("sessions delete --all");
+    starved("sessions show 00000004");
+    starved("show 01a1fcec");
+    starved("stats");
+    // A folder that leads to itself stands for any that cannot be read. The others are listed.
+    let folder = home.scratch.path("home/.codex/sessions");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(&folder, &folder).unwrap();
+    let ran = home.run(&["list", "--all-agents"]);
+    assert_eq!((ran.code, ran.text().lines().count()), (3, 3), "{}", ran.err);
+    assert!(ran.err.contains(".codex/sessions: cannot be read"), "{}", ran.err);
+}
+
+/// No program packs its sessions: a small file that unpacks without end keeps no list waiting.
+#[test]
+fn a_packed_file_is_looked_through_only_where_it_is_named() {
+    let home = Home::full();
+    let (_, place, recording) = KEPT[0];
+    let packed = zstd::encode_all(&*std::fs::read(golden(recording)).unwrap(), 1).unwrap();
+    let path = home.scratch.file(place, packed);
+    let ran = home.run(&["list", "--all-agents"]);
+    assert_eq!((ran.code, ran.text().lines().count()), (3, 3), "{}", ran.err);
+    assert!(ran.err.contains("it is packed"), "{}", ran.err);
+    assert_eq!(home.command(&["show", arg(&path)], &[]).code, 0);
+}

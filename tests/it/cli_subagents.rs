@@ -258,3 +258,24 @@ fn a_session_is_shown_counted_and_compared_with_its_subagents() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.text().lines().any(|line| line.contains("agent-a.jsonl:")), "{}", ran.text());
 }
+
+/// A folder of subagents that cannot be read is no empty one.
+#[test]
+fn a_folder_that_cannot_be_read_is_told() {
+    let scratch = kept();
+    let folder = scratch.path("claude/s1/subagents");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(&folder, &folder).unwrap();
+    let path = scratch.path("claude/s1.jsonl");
+    for args in [
+        &["convert", "-t", "claude", arg(&path)][..],
+        &["stats", arg(&path)],
+        &["show", arg(&path)],
+    ] {
+        let ran = run(args.iter().copied());
+        assert_eq!(ran.code, 3, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains("cannot be read: Too many levels"), "{args:?}: {}", ran.err);
+        assert!(!ran.text().is_empty(), "{args:?}: the session itself is read");
+    }
+    assert_eq!(run(["convert", "-t", "claude", "--no-subagents", arg(&path)]).code, 0);
+}

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::golden;
 use crate::run_acp::Editor;
+use crate::support::app_server::Client;
 use crate::support::model::{Answer, Server, Step};
 use crate::support::play::Play;
 use crate::support::stage::{Host, Stage};
@@ -265,5 +266,78 @@ fn the_short_form_writes_the_log_that_is_asked_for() {
         editor.host.close();
         let end = editor.host.end();
         assert!(end.stderr.contains("which nobody asked"), "{args:?}: {end:?}");
+    }
+}
+
+/// An agent that is asked for its sessions and names them without end, dies, or never answers: the editor is told so, which gets no empty list.
+#[test]
+fn sessions_that_an_agent_does_not_name_are_no_empty_list() {
+    let play = Play::script(Vec::new());
+    let greets = r#"say {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}}"#;
+    let page = |n: usize| {
+        let session = json!({"sessionId": format!("s{n}"), "cwd": "/w", "title": "t".repeat(20_000)});
+        let page = json!({"jsonrpc": "2.0", "id": n, "result": {"sessions": [session], "nextCursor": n.to_string()}});
+        ["read".to_owned(), format!("say {page}")]
+    };
+    let endless: Vec<String> = (1..30).flat_map(page).collect();
+    let cases = [
+        (endless, "--max-line"),
+        (vec!["read".to_owned(), "exit 4".to_owned()], "exit code 4"),
+        (vec!["read".to_owned(), "hang".to_owned()], "does not answer"),
+    ];
+    for (then, why) in cases {
+        let commands: Vec<String> = ["pid pids".to_owned(), "read".to_owned(), greets.to_owned()]
+            .into_iter()
+            .chain(then)
+            .collect();
+        let stage = Stage::new(&commands);
+        let backend = format!("acp:{}", stage.path("agent-program").display());
+        let args = ["acp", "--backend", &backend, "--max-line", "100K", "--start-timeout", "3"];
+        let mut command = program(&play, &args);
+        command.current_dir(stage.path(""));
+        let mut editor = Editor::of(Host::new(command));
+        let listed = editor.ask("session/list", json!({}));
+        let said = listed["error"]["message"].as_str().unwrap_or_else(|| panic!("{why}: {listed}"));
+        assert!(said.contains(why) && listed["error"]["code"] == -32603, "{listed}");
+        wait("the agent is gone", Duration::from_secs(20), || stage.living().is_empty());
+        editor.host.close();
+        assert_eq!(editor.host.end().code(), 0);
+    }
+    let stage = Stage::new(&["read", "exit 4"]);
+    let backend = format!("acp:{}", stage.path("agent-program").display());
+    let mut client = Client::of(Host::new(program(
+        &play,
+        &["run", "--as", "codex", "--backend", &backend, "--", "app-server"],
+    )));
+    let id = client.send("thread/list", json!({}));
+    let listed = client.answer(id);
+    assert!(
+        listed["error"]["message"].as_str().is_some_and(|why| why.contains("exit code 4")),
+        "{listed}"
+    );
+    client.host.close();
+    assert_eq!(client.host.end().code(), 0);
+}
+
+/// An agent that says nothing, or talks without end, keeps `doctor` no longer than a session.
+#[test]
+fn an_agent_that_is_probed_has_a_deadline_and_a_number_of_bytes() {
+    let play = Play::script(Vec::new());
+    for (does, limit, why) in [
+        ("hang", ("AGENTGLOT_START_TIMEOUT", "2"), "does not answer"),
+        ("flood stdout 100000000", ("AGENTGLOT_MAX_LINE", "1M"), "--max-line"),
+    ] {
+        let stage = Stage::new(&["pid pids", "ignore TERM", does, "hang"]);
+        let mut command = program(&play, &["doctor", "--probe"]);
+        let backend = format!("acp:{}", stage.path("agent-program").display());
+        command
+            .current_dir(stage.path(""))
+            .env("AGENTGLOT_BACKEND", backend)
+            .env(limit.0, limit.1);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(why), "{does}: {said}");
+        wait("the agent is gone", Duration::from_secs(20), || stage.living().is_empty());
     }
 }

@@ -52,7 +52,7 @@ pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 pub use list::Summary;
 pub use place::{Ids, own_root};
-pub use shelf::{Root, Shelf};
+pub use shelf::{Listing, Root, Shelf};
 pub use transcript::{Transcript, Writing};
 
 use crate::redact::Secrets;

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::chain::{Chain, History, Unfit, Upto};
 use super::dir::Dir;
 use super::list::{self, Summary};
@@ -26,6 +28,38 @@ pub struct Root {
     pub path: PathBuf,
     /// Whose program keeps its own sessions here, in the same form.
     pub owner: Option<Dialect>,
+}
+
+/// The sessions that there are.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The one that was written last first.
+    pub sessions: Vec<Summary>,
+    /// Folders and files that may hold more of them, and why they cannot be read.
+    pub unread: Vec<(PathBuf, io::Error)>,
+}
+
+impl Listing {
+    fn open(&mut self, path: &Path, folder: io::Result<Dir>) -> Option<(Dir, Vec<(String, bool)>)> {
+        let opened = folder.and_then(|folder| {
+            let names = folder.names()?;
+            Ok((folder, names))
+        });
+        self.read(path, opened)
+    }
+
+    /// What is gone by now, or is neither a folder nor a file, holds no session.
+    fn read<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
+        let none = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NXIO].map(Errno::raw_os_error);
+        match result {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == ErrorKind::InvalidInput || error.raw_os_error().is_some_and(|code| none.contains(&code)) => None,
+            Err(error) => {
+                self.unread.push((path.to_owned(), error));
+                None
+            }
+        }
+    }
 }
 
 impl Shelf {
@@ -54,32 +88,34 @@ impl Shelf {
         list::summary(&id.to_string_lossy(), path.clone(), &file, owner)
     }
 
-    /// The sessions of a working folder, or all of them; the one that was written last first.
-    ///
-    /// # Errors
-    /// When a folder is there and cannot be read.
-    pub fn list(&self, cwd: Option<&Path>) -> io::Result<Vec<Summary>> {
+    /// The sessions of a working folder, or all of them.
+    pub fn list(&self, cwd: Option<&Path>) -> Listing {
         let slug = cwd.map(place::slug);
-        let mut all = Vec::new();
-        for root in &self.roots {
-            let owner = root.owner;
-            let Some(root) = there(Dir::root(&root.path, false))? else { continue };
-            for (name, folder) in root.names()? {
+        let mut listing = Listing::default();
+        for Root { path, owner } in &self.roots {
+            let Some((root, folders)) = listing.open(path, Dir::root(path, false)) else {
+                continue;
+            };
+            for (name, folder) in folders {
                 if !folder || slug.as_ref().is_some_and(|slug| *slug != name) {
                     continue;
                 }
-                let home = root.sub(&name, false)?;
-                for (name, folder) in home.names()? {
-                    let id = name.strip_suffix(".jsonl").filter(|id| !folder && place::is_any_id(id));
-                    let Some((id, file)) = id.and_then(|id| Some((id, home.read(&name).ok()?))) else {
+                let Some((home, files)) = listing.open(&path.join(&name), root.sub(&name, false)) else {
+                    continue;
+                };
+                for (name, folder) in files {
+                    let Some(id) = name.strip_suffix(".jsonl").filter(|id| !folder && place::is_any_id(id)) else {
                         continue;
                     };
-                    all.extend(list::summary(id, home.path().join(&name), &file, owner)?);
+                    let path = home.path().join(&name);
+                    let summary = home.read(&name).and_then(|file| list::summary(id, path.clone(), &file, *owner));
+                    let summary = listing.read(&path, summary).flatten();
+                    listing.sessions.extend(summary);
                 }
             }
         }
-        all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
-        Ok(all)
+        listing.sessions.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
+        listing
     }
 
     /// What was said in a session of the list, and its lines as they stand in the transcript.
@@ -158,10 +194,9 @@ fn home(session: &Summary) -> io::Result<(Dir, String)> {
 }
 
 /// What is not there is no error.
-fn there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
-    }
+fn there(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
+        _ => Err(error),
+    })
 }

@@ -43,7 +43,7 @@ fn of_many_that_want_one_session_one_gets_it() {
         if won == 1 {
             assert_eq!(home.resume(ID).messages, [Message::user("mine")]);
             let shelf = home.shelf();
-            shelf.delete(&shelf.list(None).unwrap()[0]).unwrap();
+            shelf.delete(&shelf.list(None).sessions[0]).unwrap();
         }
     }
 }
@@ -304,7 +304,7 @@ fn the_shelf_lists_reads_and_deletes_ours_alone() {
     let folder = transcript.path().unwrap().parent().unwrap().to_owned();
     let theirs = r#"{"type":"user","uuid":"1","parentUuid":null,"timestamp":"t","message":{"role":"user","content":"a"}}"#;
     std::fs::write(folder.join(format!("{ID}.jsonl")), theirs).unwrap();
-    let all = shelf.list(Some(&home.cwd)).unwrap();
+    let all = shelf.list(Some(&home.cwd)).sessions;
     let (listed, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.ours);
     assert_eq!((listed.len(), others.len()), (1, 1));
     assert_eq!(
@@ -323,14 +323,14 @@ fn the_shelf_lists_reads_and_deletes_ours_alone() {
     assert_eq!((&*listed[0].id, &*listed[0].dialect, listed[0].turns), (&*id, "claude", 2));
     assert_eq!(listed[0].prompt.as_deref(), Some("prompt 1"));
     assert_eq!(listed[0].cwd.as_deref(), home.cwd.to_str());
-    assert!(shelf.list(Some(home.temp.path())).unwrap().is_empty());
+    assert!(shelf.list(Some(home.temp.path())).sessions.is_empty());
     assert_eq!(shelf.read(&listed[0]).unwrap().0.messages[..4], said);
     assert!(matches!(shelf.delete(&listed[0]), Err(StoreError::Busy(_))));
     assert!(folder.join(&id).exists());
     drop(transcript);
     shelf.delete(&listed[0]).unwrap();
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
-    assert_eq!(shelf.list(None).unwrap(), others);
+    assert_eq!(shelf.list(None).sessions, others);
 }
 
 #[test]

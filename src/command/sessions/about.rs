@@ -61,6 +61,10 @@ pub(super) fn list(as_json: bool) -> Result<Status, Failure> {
         }
     }
     all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
+    // An empty list would say that there is nothing.
+    if all.is_empty() && status != Status::Clean {
+        return Ok(status);
+    }
     let text = if as_json { lines(&all) } else { table(&all) };
     super::super::print(text.as_bytes())?;
     Ok(status)

@@ -13,7 +13,7 @@ impl Conversation {
     pub(super) fn inquire_now(&mut self, inquiry: &Inquiry, exchange: &mut Exchange) {
         match inquiry {
             Inquiry::Sessions { .. } if self.can.list => self.ask_for_page(None, exchange),
-            Inquiry::Sessions { .. } => self.end("the agent does not say which sessions it keeps".to_owned(), exchange),
+            Inquiry::Sessions { .. } => self.told_all(exchange),
             Inquiry::Said(id) if self.can.load => {
                 self.session.clear();
                 Str::escape(id, &mut self.session);

@@ -284,7 +284,11 @@ impl SessionServer for Sessions {
         }
     }
 
-    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
+    fn listed(&mut self, request: &str, sessions: Result<&[Listed], &str>, actions: &mut Actions) {
+        let sessions = match sessions {
+            Ok(sessions) => sessions,
+            Err(why) => return words::refuse(request, &Wrong::internal(why), actions),
+        };
         let mut list = String::from("{\"sessions\":[");
         for (n, session) in sessions.iter().enumerate() {
             list.push_str(if n > 0 { ",{" } else { "{" });

@@ -333,8 +333,12 @@ impl SessionServer for Threads {
         }
     }
 
-    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
+    fn listed(&mut self, request: &str, sessions: Result<&[Listed], &str>, actions: &mut Actions) {
         let Some(page) = first_of(&mut self.listing, request) else { return };
+        let sessions = match sessions {
+            Ok(sessions) => sessions,
+            Err(why) => return words::refuse(request, &Wrong::internal(why), actions),
+        };
         let wanted = |listed: &&Listed| {
             let mut titles = listed.name.iter().chain(&listed.title);
             listed.archived == page.archived
