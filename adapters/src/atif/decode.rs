@@ -58,7 +58,7 @@ pub(super) struct Teller<'t, 'a> {
     pub(super) prompted: bool,
     /// What the whole trajectory took, once its last step is told.
     pub(super) sums: Sums<'a>,
-    /// Where trajectories of subagents that no result refers to stand which were told.
+    /// Where trajectories of subagents stand that were told. Each is told once, however many results refer to it.
     told: HashSet<usize>,
 }
 
@@ -99,16 +99,22 @@ pub(super) struct Thread<'a> {
     /// The call that it works for.
     pub(super) parent: Option<Str<'a>>,
     pub(super) agent: Option<&'a Agent<'a>>,
-    /// The trajectories of its own subagents.
-    pub(super) subagents: Option<Raw<'a>>,
-    /// Those of them that no result refers to, sorted by their ids.
-    alone: &'a [(Str<'a>, Raw<'a>)],
+    /// Its own subagents, sorted by their ids.
+    subagents: &'a [Subagent<'a>],
     /// How deep it stands in others.
     depth: usize,
 }
 
+#[derive(Clone, Copy)]
+struct Subagent<'a> {
+    id: Str<'a>,
+    trajectory: Raw<'a>,
+    /// No result refers to it.
+    alone: bool,
+}
+
 /// Subagents of subagents deeper than this are not told.
-const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 16;
 
 impl<'a> Teller<'_, 'a> {
     fn trajectory(&mut self, mut members: Members<'a>, steps: Raw<'a>) {
@@ -140,8 +146,7 @@ impl<'a> Teller<'_, 'a> {
         let thread = Thread {
             parent: None,
             agent: None,
-            subagents,
-            alone: self.alone(subagents, steps),
+            subagents: self.subagents(subagents, steps),
             depth: 0,
         };
         let mut all = steps.elements().peekable();
@@ -156,7 +161,7 @@ impl<'a> Teller<'_, 'a> {
     }
 
     /// The trajectory of a subagent, as what is said in the thread of the call that it works for.
-    pub(super) fn subagent(&mut self, trajectory: Raw<'a>, call: Str<'a>, above: Thread<'a>) {
+    fn subagent(&mut self, trajectory: Raw<'a>, call: Str<'a>, above: Thread<'a>) {
         let cx = self.cx;
         let Some(steps) = trajectory.get("steps").filter(|_| above.depth < DEPTH) else {
             return;
@@ -171,12 +176,10 @@ impl<'a> Teller<'_, 'a> {
         for structure in ["schema_version"].map(text).into_iter().flatten() {
             cx.took(structure.as_escaped());
         }
-        let subagents = trajectory.get("subagent_trajectories");
         let thread = Thread {
             parent: Some(call),
             agent: Some(cx.keep(agent)),
-            subagents,
-            alone: self.alone(subagents, steps),
+            subagents: self.subagents(trajectory.get("subagent_trajectories"), steps),
             depth: above.depth + 1,
         };
         for step in steps.elements() {
@@ -185,35 +188,50 @@ impl<'a> Teller<'_, 'a> {
         self.tell_alone(thread);
     }
 
-    /// Subagents that no result refers to, sorted by their ids.
-    fn alone(&self, subagents: Option<Raw<'a>>, steps: Raw<'a>) -> &'a [(Str<'a>, Raw<'a>)] {
-        let Some(subagents) = subagents else { return &[] };
+    /// The subagents of a trajectory with these steps, sorted by their ids.
+    fn subagents(&self, list: Option<Raw<'a>>, steps: Raw<'a>) -> &'a [Subagent<'a>] {
+        let Some(list) = list else { return &[] };
         let results = steps.elements().flat_map(results_of);
         let named: HashSet<&str> = results.flat_map(references).map(Str::as_escaped).collect();
-        let id = |trajectory: Raw<'a>| trajectory.get("trajectory_id").and_then(Raw::string).unwrap_or_default();
-        let all = subagents.elements().map(|trajectory| (id(trajectory), trajectory));
-        let mut alone: Vec<_> = all.filter(|(id, _)| id.is_empty() || !named.contains(id.as_escaped())).collect();
-        alone.sort_by(|a, b| a.0.as_escaped().cmp(b.0.as_escaped()));
-        self.cx.list(&alone)
+        let subagent = |trajectory: Raw<'a>| {
+            let id = trajectory.get("trajectory_id").and_then(Raw::string).unwrap_or_default();
+            let alone = id.is_empty() || !named.contains(id.as_escaped());
+            Subagent { id, trajectory, alone }
+        };
+        let mut all: Vec<_> = list.elements().map(subagent).collect();
+        all.sort_by(|a, b| a.id.as_escaped().cmp(b.id.as_escaped()));
+        self.cx.list(&all)
+    }
+
+    /// A result of a call refers to what has this id: tells what it did.
+    pub(super) fn tell_named(&mut self, id: Str<'a>, call: Str<'a>, thread: Thread<'a>) {
+        self.tell_those(id, call, false, thread);
     }
 
     /// A call stands in a step: tells what the subagent did that has its id and to which no result refers.
     pub(super) fn tell_alone_of(&mut self, call: Str<'a>, thread: Thread<'a>) {
-        let at = thread.alone.partition_point(|(id, _)| id.as_escaped() < call.as_escaped());
-        for (_, trajectory) in thread.alone[at..].iter().take_while(|(id, _)| *id == call) {
-            if self.told.insert(trajectory.as_str().as_ptr() as usize) {
-                self.subagent(*trajectory, call, thread);
-            }
+        self.tell_those(call, call, true, thread);
+    }
+
+    fn tell_those(&mut self, id: Str<'a>, call: Str<'a>, alone: bool, thread: Thread<'a>) {
+        let at = thread.subagents.partition_point(|one| one.id.as_escaped() < id.as_escaped());
+        let those = thread.subagents[at..].iter().take_while(|one| one.id == id);
+        for one in those.filter(|one| one.alone == alone) {
+            self.tell_once(one, call, thread);
         }
     }
 
     /// Those whose ids are no calls'.
     fn tell_alone(&mut self, thread: Thread<'a>) {
-        for (id, trajectory) in thread.alone {
-            if self.told.insert(trajectory.as_str().as_ptr() as usize) {
-                let call = if id.is_empty() { Str::trusted("subagent") } else { *id };
-                self.subagent(*trajectory, call, thread);
-            }
+        for one in thread.subagents.iter().filter(|one| one.alone) {
+            let call = if one.id.is_empty() { Str::trusted("subagent") } else { one.id };
+            self.tell_once(one, call, thread);
+        }
+    }
+
+    fn tell_once(&mut self, one: &Subagent<'a>, call: Str<'a>, thread: Thread<'a>) {
+        if self.told.insert(one.trajectory.as_str().as_ptr() as usize) {
+            self.subagent(one.trajectory, call, thread);
         }
     }
 

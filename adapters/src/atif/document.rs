@@ -161,8 +161,8 @@ fn list_if(before: &str, list: &[u8], behind: &str, out: &mut Out) {
     }
 }
 
-/// Writes the trajectory number `at` of `all`, with those of its subagents inside; `owner` tells for each in which one its call stands.
-pub(super) fn write(all: &[Trajectory], at: usize, owner: &[usize], session: &str, frame: &Frame<'_>, out: &mut Out) {
+/// Writes the trajectory number `at` of `all`, with those of its subagents, which stand `inside` each.
+pub(super) fn write(all: &[Trajectory], at: usize, inside: &[Vec<usize>], session: &str, frame: &Frame<'_>, out: &mut Out) {
     let one = &all[at];
     let main = at == 0;
     out.lit("{\"schema_version\":\"");
@@ -195,13 +195,11 @@ pub(super) fn write(all: &[Trajectory], at: usize, owner: &[usize], session: &st
     if !main || !frame.has_sums {
         sums(one, frame.cost.filter(|_| main), out);
     }
-    let mut first = true;
-    for sub in (1..all.len()).filter(|&sub| owner[sub] == at && sub != at && !all[sub].steps.is_empty()) {
-        out.lit(if first { ",\"subagent_trajectories\":[" } else { "," });
-        first = false;
-        write(all, sub, owner, session, frame, out);
+    for (n, &sub) in inside[at].iter().enumerate() {
+        out.lit(if n == 0 { ",\"subagent_trajectories\":[" } else { "," });
+        write(all, sub, inside, session, frame, out);
     }
-    out.lit(if first { "}" } else { "]}" });
+    out.lit(if inside[at].is_empty() { "}" } else { "]}" });
 }
 
 fn sums(one: &Trajectory, cost: Option<&str>, out: &mut Out) {

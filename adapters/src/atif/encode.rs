@@ -1,7 +1,8 @@
 //! Events to a trajectory: what is said of the session, and where things go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::decode::DEPTH;
 use super::document::{Frame, Step, Trajectory, write};
 use super::turn::has;
 use super::{AGENT, EXTRA};
@@ -27,6 +28,8 @@ pub struct Encoder {
     pub(super) all: Vec<Trajectory>,
     /// The subagents' by their calls.
     subagents: BTreeMap<String, usize>,
+    /// The ids of trajectories.
+    ids: BTreeSet<String>,
     /// In which trajectory a call stands, and in which of its steps.
     pub(super) calls: BTreeMap<String, (usize, usize)>,
     /// The results that refer to no subagent, by their calls: in which trajectory, in which of its steps, and which of its results.
@@ -74,6 +77,7 @@ impl Encoder {
             own: Own::default(),
             all: vec![Trajectory::default()],
             subagents: BTreeMap::new(),
+            ids: BTreeSet::new(),
             calls: BTreeMap::new(),
             answers: BTreeMap::new(),
             cost: None,
@@ -97,7 +101,7 @@ impl Encoder {
             None => self.begin_subagent(call),
         };
         if let Some(id) = id.map(Str::as_escaped).filter(|id| self.all[at].id.is_empty() && self.is_free(id)) {
-            id.clone_into(&mut self.all[at].id);
+            self.name(at, id.to_owned());
         }
         let one = &mut self.all[at];
         if one.agent.is_empty() {
@@ -125,17 +129,24 @@ impl Encoder {
 
     /// Whether no trajectory has this id.
     fn is_free(&self, id: &str) -> bool {
-        !id.is_empty() && self.all.iter().all(|one| one.id != id)
+        !id.is_empty() && !self.ids.contains(id)
+    }
+
+    /// Gives a trajectory its id.
+    fn name(&mut self, at: usize, id: String) {
+        self.ids.insert(id.clone());
+        self.all[at].id = id;
     }
 
     /// The id of a subagent's trajectory; where the source has said none so far, one is made of its call's.
     fn id_of(&mut self, at: usize) -> &str {
         if self.all[at].id.is_empty() {
             let call = &self.all[at].call;
-            self.all[at].id = match self.is_free(call) {
+            let id = match self.is_free(call) {
                 true => call.clone(),
                 false => format!("{call}-{at}"),
             };
+            self.name(at, id);
         }
         &self.all[at].id
     }
@@ -275,7 +286,7 @@ impl Encoder {
         for at in 1..self.all.len() {
             let one = &self.all[at];
             if !one.referred && !self.is_own() && self.is_free(&one.call) {
-                self.all[at].id = one.call.clone();
+                self.name(at, one.call.clone());
             }
             self.id_of(at);
         }
@@ -302,15 +313,20 @@ impl Encoder {
         agent
     }
 
-    /// For each trajectory the one in which its call stands.
-    fn owners(&self) -> Vec<usize> {
-        let mut owners = vec![0; self.all.len()];
+    /// For each trajectory those whose calls stand in it, without those that say nothing.
+    fn inside(&self) -> Vec<Vec<usize>> {
+        let mut inside = vec![Vec::new(); self.all.len()];
+        let mut depths = vec![0; self.all.len()];
         for (at, one) in self.all.iter().enumerate().skip(1) {
-            let place = one.owner.or_else(|| self.calls.get(&one.call).map(|(of, _)| *of)).unwrap_or(0);
-            // One that stands in a later one could stand in itself.
-            owners[at] = if place < at { place } else { 0 };
+            let place = one.owner.or_else(|| self.calls.get(&one.call).map(|(of, _)| *of));
+            // One that stands in a later one could stand in itself, and nobody reads those that stand too deep.
+            let place = place.filter(|&place| place < at && depths[place] < DEPTH).unwrap_or(0);
+            depths[at] = depths[place] + 1;
+            if !one.steps.is_empty() {
+                inside[place].push(at);
+            }
         }
-        owners
+        inside
     }
 }
 
@@ -386,7 +402,7 @@ impl Encode for Encoder {
             out.invented("/agent/name", "the name of the dialect that was read");
             self.style.source.name().clone_into(&mut self.own.name);
         }
-        let owners = self.owners();
+        let inside = self.inside();
         let frame = Frame {
             name: &self.own.name,
             agent: &agent,
@@ -394,7 +410,7 @@ impl Encode for Encoder {
             cost: self.cost.as_deref(),
             has_sums: self.own.has_sums,
         };
-        write(&self.all, 0, &owners, &self.session, &frame, out);
+        write(&self.all, 0, &inside, &self.session, &frame, out);
         out.lit("\n");
     }
 }

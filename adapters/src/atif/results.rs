@@ -1,5 +1,7 @@
 //! What came of the calls of a step.
 
+use std::collections::HashSet;
+
 use super::decode::{Teller, Thread, references, results_of};
 use super::fields::knows;
 use super::step::notice;
@@ -13,12 +15,13 @@ impl<'a> Teller<'_, 'a> {
     /// first call that has none.
     pub(super) fn results(&mut self, step: Raw<'a>, blocks: &'a [Block<'a>], origin: Origin<'a>, thread: Thread<'a>) {
         let cx = self.cx;
-        let named: Vec<Str<'a>> = results_of(step).filter_map(|result| result.get("source_call_id")?.string()).collect();
+        let named = results_of(step).filter_map(|result| result.get("source_call_id")?.string());
+        let named: HashSet<&str> = named.map(Str::as_escaped).collect();
         let calls = blocks.iter().filter_map(|block| match block {
             Block::Call(call) => Some(call.id),
             _ => None,
         });
-        let mut open = calls.filter(|id| !named.contains(id));
+        let mut open = calls.filter(|id| !named.contains(id.as_escaped()));
         for raw in results_of(step) {
             let members = Members::of(raw, &cx).filter(|_| raw.shape() == Some(Shape::Object));
             let Some(mut result) = members else {
@@ -31,11 +34,7 @@ impl<'a> Teller<'_, 'a> {
                 continue;
             };
             for id in references(raw) {
-                let all = thread.subagents.into_iter().flat_map(Raw::elements);
-                let is_it = |trajectory: &Raw<'a>| trajectory.get("trajectory_id").and_then(Raw::string) == Some(id);
-                for trajectory in all.filter(is_it) {
-                    self.subagent(trajectory, call, thread);
-                }
+                self.tell_named(id, call, thread);
             }
             let content = self.content(result.get("content"), raw.get(EXTRA));
             result.take_raw("content");

@@ -7,6 +7,8 @@ mod stream;
 mod system;
 pub(super) mod turn;
 
+use std::collections::BTreeSet;
+
 use super::WORDS;
 use crate::blocks::{FieldList, Reader, plain_key};
 use crate::codec::{Cx, Decode, List, stray};
@@ -34,15 +36,15 @@ struct Open {
     /// Pieces came for which no `assistant` line has come yet.
     unconfirmed: bool,
     /// The calls whose subagents have spoken, and that have no result yet.
-    subagents: Vec<String>,
+    subagents: BTreeSet<String>,
 }
 
 impl Open {
     /// What is remembered of an event for the lines behind it.
     fn told(&mut self, event: &Event<'_>) {
         if let Some(parent) = event.origin.parent {
-            if !self.subagents.iter().any(|call| call == parent.as_escaped()) {
-                self.subagents.push(parent.as_escaped().to_owned());
+            if !self.subagents.contains(parent.as_escaped()) {
+                self.subagents.insert(parent.as_escaped().to_owned());
             }
             return;
         }
@@ -51,7 +53,7 @@ impl Open {
             Kind::RoundStart(_) => (self.message, self.unconfirmed) = (true, false),
             Kind::RoundEnd(_) => (self.message, self.unconfirmed) = (false, false),
             Kind::Reply(_) => self.unconfirmed = false,
-            Kind::ToolResult(result) => self.subagents.retain(|call| call != result.call.as_escaped()),
+            Kind::ToolResult(result) => _ = self.subagents.remove(result.call.as_escaped()),
             Kind::Session(_) | Kind::Outcome(_) => *self = Self::default(),
             _ => {}
         }

@@ -22,8 +22,9 @@ pub(crate) struct Teller<'t, 'a> {
     turn: Turn,
     /// The list as it was read.
     text: &'a str,
-    /// How many ids of calls were made up.
+    /// How many ids of calls were made up, and what stands in them all so that they are no other's.
     made: u64,
+    apart: Option<String>,
     open: Open<'a>,
     /// Nothing but the user's words has been said in the turn.
     prompted: bool,
@@ -48,6 +49,7 @@ impl<'t, 'a> Teller<'t, 'a> {
             turn: Turn::default(),
             text,
             made: 0,
+            apart: None,
             open: Open::default(),
             prompted: false,
         }
@@ -140,10 +142,11 @@ impl<'t, 'a> Teller<'t, 'a> {
         if let Some(trace) = self.cx.trace {
             trace.note(Fate::Invented, "", "the id of a call");
         }
-        let apart = match self.text.contains("call_") {
-            true => format!("{:.8}_", uuid(self.text, 1)),
+        let text = self.text;
+        let apart = self.apart.get_or_insert_with(|| match text.contains("call_") {
+            true => format!("{:.8}_", uuid(text, 1)),
             false => String::new(),
-        };
+        });
         Str::trusted(self.cx.arena.alloc_str(&format!("call_{apart}{}", self.made)))
     }
 
