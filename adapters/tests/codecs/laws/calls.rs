@@ -115,6 +115,7 @@ fn no_id_is_given_to_two_calls() {
         "qwen-code:chat",
         "gemini:chat",
         "codex:rollout",
+        "opencode:export",
     ] {
         let to = format(name);
         let source = if name.starts_with("claude") { "qwen-code" } else { "claude" };
@@ -125,6 +126,23 @@ fn no_id_is_given_to_two_calls() {
         assert_ne!(first.str("call"), second.str("call"), "{name}");
         assert!(second.str("content").contains("answer 2"), "{name}: {second:?}");
     }
+}
+
+/// A call that is said again, before it has a result, is a call as well.
+#[test]
+fn a_call_that_nobody_answered_stays_beside_another_of_its_id() {
+    let ended = r#"{"event":"outcome","session":"s","outcome":"success","is_error":false}"#;
+    let lines = [call(1, "c1", TOOLS[0]), ended.to_owned(), call(2, "c1", TOOLS[1])];
+    let mut wrongs = Wrongs::default();
+    for to in formats() {
+        let out = convert(&with_ledger(Options::new(events(), to)), log("claude", &lines).as_bytes());
+        let calls = count_calls(&read(&out.out, to));
+        wrongs.check();
+        if calls != 2 {
+            wrongs.add(to.to_string(), format!("{calls} calls"));
+        }
+    }
+    wrongs.finish("calls of one id");
 }
 
 /// An error that belongs to no turn ends none that begins later.
