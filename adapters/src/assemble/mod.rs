@@ -23,7 +23,7 @@ mod unrun;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Format, Layout, Tools, Want};
-use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
+use crate::event::{Block, Event, Input, InputKind, Kind, Origin, Outcome, Piece, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
@@ -101,6 +101,8 @@ struct Turn {
     is_later: bool,
     /// It has become another one, whose facts have not come yet.
     moved: bool,
+    /// The program has said that it failed, and neither an outcome nor another turn has come since.
+    failed: bool,
     ahead: Ahead,
 }
 
@@ -277,6 +279,9 @@ impl Assembler {
                 thread.is_of(agent);
             }
         }
+        if self.turn.failed && event.origin.parent.is_none() && turn::begins(&event.kind) {
+            self.fails(event.origin, down);
+        }
         if self.is_of_given_up(&event.kind) {
             down.out.left_out("the call has a result: its turn was over without one");
             return;
@@ -383,6 +388,7 @@ impl Assembler {
             Kind::Fatal(_) => {
                 self.settle(event.origin, down);
                 self.pass(event, down);
+                self.turn.failed = !self.want.as_is && !self.duties.watch;
             }
             Kind::Notice(_) => {
                 self.growing = growing;
@@ -449,6 +455,9 @@ impl Assembler {
         self.growing = None;
         let elsewhere = self.both_sides && self.duties.foreign;
         let prompts = matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_));
+        if self.turn.failed && prompts {
+            self.fails(input.origin, down);
+        }
         self.turn.prompted |= prompts;
         if self.threads.main.results.waits() && (prompts || !elsewhere) {
             self.tell_results(input.origin, down);
@@ -492,21 +501,6 @@ impl Assembler {
         self.threads.end_all();
         self.threads.main.clear();
         self.calls.clear();
-    }
-
-    /// Ends a turn that the source left without an outcome.
-    fn end_unfinished(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
-        let outcome = Outcome {
-            synthetic: true,
-            error: Some(Str::trusted(Outcome::CUT_OFF)),
-            ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
-        };
-        match (self.duties.watch, self.duties.repair) {
-            (false, _) => down.out.note(Fate::Invented, "", "the turn has no outcome: one was made up"),
-            (true, true) => down.out.note(Fate::Repaired, "", "the turn had no outcome: one was added"),
-            (true, false) => {}
-        }
-        self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
     }
 
     /// How many prompts of [`Duties::prompts`] have been used up.

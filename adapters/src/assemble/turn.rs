@@ -3,8 +3,8 @@
 use super::{Assembler, Desk, Down, Duties, unrun};
 use crate::codec::{Encode, Tools};
 use crate::event::{
-    Block, Content, Event, Fate, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind,
-    ToolProgress, ToolResult,
+    Block, Content, Event, Fate, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall,
+    ToolKind, ToolProgress, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::reshaped::Made;
@@ -74,11 +74,12 @@ impl Assembler {
         if self.turn.open && self.turn.prompted {
             return;
         }
-        self.begin_turn(event.origin, down);
+        self.begin_turn(event, down);
     }
 
     /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
-    pub(super) fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+    pub(super) fn begin_turn(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        let origin = event.origin;
         // What a subagent does in the background belongs to the turn that goes on, if one does.
         if origin.parent.is_some() {
             return;
@@ -89,7 +90,9 @@ impl Assembler {
         }
         self.turn.prompted = true;
         let Some(text) = self.duties.prompts.get(self.prompts_used) else {
-            if self.want.turns_by_prompts && !self.want.as_is && self.turn.is_later {
+            // Of a turn that says nothing there is nothing to go on with.
+            let silent = matches!(event.kind, Kind::Outcome(outcome) if outcome.says_nothing());
+            if self.want.turns_by_prompts && !self.want.as_is && self.turn.is_later && !silent {
                 down.out
                     .note(Fate::Renamed, "", "the turn has no prompt: there it goes on with the one before");
             }
@@ -428,6 +431,45 @@ impl Assembler {
         self.turn.open = false;
         self.turn.prompted = false;
         self.turn.is_later = true;
+        self.turn.failed = false;
+    }
+
+    /// Ends a turn that the source left without an outcome.
+    pub(super) fn end_unfinished(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let outcome = Outcome {
+            synthetic: true,
+            error: Some(Str::trusted(Outcome::CUT_OFF)),
+            ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
+        };
+        match (self.duties.watch, self.duties.repair) {
+            (false, _) => down.out.note(Fate::Invented, "", "the turn has no outcome: one was made up"),
+            (true, true) => down.out.note(Fate::Repaired, "", "the turn had no outcome: one was added"),
+            (true, false) => {}
+        }
+        self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
+    }
+
+    /// The error was of the turn before, which nothing else ends: what comes is of another one. An outcome would be of the same.
+    #[cold]
+    pub(super) fn fails(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let origin = Origin {
+            session: origin.session,
+            ..Origin::default()
+        };
+        let outcome = Outcome {
+            synthetic: true,
+            ..Outcome::new(OutcomeKind::Failed(Place::Backend))
+        };
+        self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
+    }
+}
+
+/// Whether a turn is going on with it, and not only over.
+pub(super) const fn begins(kind: &Kind<'_>) -> bool {
+    match kind {
+        Kind::Session(session) => session.opens_turn,
+        Kind::Reply(reply) => !reply.blocks.is_empty(),
+        _ => matches!(kind, Kind::Prompt(_) | Kind::BlockStart(_) | Kind::Delta(_) | Kind::ToolResult(_)),
     }
 }
 

@@ -55,7 +55,10 @@ impl Writer {
     pub(crate) fn is_block(&self, block: &Block<'_>) -> bool {
         match block {
             _ if self.own => true,
-            Block::Media(media) => !ELSEWHERE.iter().any(|kind| media.kind.is(kind)) || media.picture().is_some(),
+            Block::Media(media) => {
+                let is_one = || media.raw.get("type").is_some() && !ELSEWHERE.iter().any(|kind| media.kind.is(kind));
+                is_one() || media.picture().is_some()
+            }
             // Others have parts of this name; the API's own holds the summary.
             Block::Other { kind, raw } if kind.is("compaction") => raw.get("content").is_some(),
             Block::Other { kind, .. } => !HERE.iter().chain(&ELSEWHERE).any(|known| kind.is(known)),

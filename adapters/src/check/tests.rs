@@ -145,6 +145,19 @@ fn an_outcome_that_stands_alone_is_a_document() {
     }
 }
 
+/// Of stored events nobody knows what the log was like.
+#[test]
+fn an_outcome_that_stands_alone_may_be_stored() {
+    let log = concat!(
+        "{\"agentglot\":\"events\",\"version\":1,\"source\":\"claude:json\"}\n",
+        "{\"event\":\"outcome\",\"session\":\"s\",\"outcome\":\"success\",\"is_error\":false,\"text\":\"done\"}\n"
+    );
+    let mut checker = Checker::new("agentglot".parse().unwrap());
+    checker.feed(log.as_bytes());
+    let findings = checker.finish().0;
+    assert!(findings.iter().all(|finding| finding.level < Level::Error), "{findings:?}");
+}
+
 /// That a turn ended well is read off a log that does not say so. That one was cut off is no outcome.
 #[test]
 fn an_outcome_that_was_worked_out_is_one() {

@@ -28,7 +28,7 @@ pub(super) struct Turns {
     /// What came behind it without the beginning of another turn.
     stray: Option<Place>,
     /// An outcome before which nothing was told. If it is the only line, it is a document.
-    alone: Option<Place>,
+    alone: Option<(Place, Level)>,
 }
 
 #[derive(Debug)]
@@ -67,6 +67,16 @@ pub(super) struct About<'a> {
     pub(super) turn: Option<Str<'a>>,
     /// The whole line.
     pub(super) text: &'a str,
+}
+
+impl About<'_> {
+    /// How bad it is that nothing says the session's facts.
+    const fn lacks_facts(&self) -> Level {
+        match self.facts {
+            Facts::Always if !self.stored => Level::Error,
+            _ => Level::Warning,
+        }
+    }
 }
 
 /// Whether a turn is going on with it.
@@ -170,7 +180,7 @@ impl Turns {
             (None, None, _) if outcome.is_error => {}
             (None, None, _) if about.has_documents && about.facts == Facts::Always && !self.facts => {
                 self.facts = true;
-                self.alone = Some(line.whole());
+                self.alone = Some((line.whole(), about.lacks_facts()));
             }
             (None, None, _) => self.need_facts(about, line, report),
         }
@@ -191,8 +201,8 @@ impl Turns {
     /// The session is over.
     pub(super) fn end(&mut self, report: &mut Report) {
         self.end_stray(report);
-        if let Some(place) = self.alone.take().filter(|_| report.summary.lines > 1) {
-            report.find(Rule::MissingInit, place, NO_FACTS);
+        if let Some((place, level)) = self.alone.take().filter(|_| report.summary.lines > 1) {
+            report.find_as(Rule::MissingInit, level, place, NO_FACTS);
         }
         for open in self.late.drain(..).chain(self.open.take()) {
             unended(open, report);
@@ -209,12 +219,7 @@ impl Turns {
     fn need_facts(&mut self, about: &About<'_>, line: &Line<'_>, report: &mut Report) {
         if about.facts != Facts::Never && !self.facts && !about.document {
             self.facts = true;
-            let level = if about.facts == Facts::Always && !about.stored {
-                Level::Error
-            } else {
-                Level::Warning
-            };
-            report.find_as(Rule::MissingInit, level, line.whole(), NO_FACTS);
+            report.find_as(Rule::MissingInit, about.lacks_facts(), line.whole(), NO_FACTS);
         }
     }
 }

@@ -92,6 +92,11 @@ impl Outcome<'_> {
     /// The same of a session's file.
     pub(crate) const FILE_CUT_OFF: &'static str = "the session's file ends before the turn does";
 
+    /// Whether it neither answers nor says what went wrong.
+    pub(crate) fn says_nothing(&self) -> bool {
+        !self.is_error && self.structured.is_none() && self.text.is_none_or(|text| text.is_empty())
+    }
+
     /// The answer, for a target that says it where nothing has said it before.
     pub(crate) fn answer(&self, out: &Out) -> Option<Str<'_>> {
         let text = self.text?;

@@ -42,8 +42,14 @@ impl<'a> Media<'a> {
         };
         // An address does not say what lies there; what stands beside it does.
         let declared = mime.or_else(|| ["media_type", "mimeType", "mime"].iter().find_map(|name| of(held, name)));
-        let is_document = self.kind.is("document") || declared.is_some_and(|mime| mime.is("application/pdf"));
-        let is_image = ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
+        // Where only an address is known nothing else says what it is.
+        let bare = self.kind.is("fileData") && declared.is_none();
+        let is_document = match bare {
+            true => value.as_escaped().ends_with(".pdf"),
+            false => self.kind.is("document") || declared.is_some_and(|mime| mime.is("application/pdf")),
+        };
+        let is_image = bare && !is_document
+            || ["image", "input_image", "inputImage", "image_url"].iter().any(|kind| self.kind.is(kind))
             || declared.is_some_and(|mime| mime.begins("image/"));
         (is_image || is_document || mime.is_some()).then_some(Picture {
             is_image,
@@ -186,6 +192,7 @@ mod tests {
             ),
             ("file", r#"{"type":"file","mime":"image/png","url":"https://e.org/a"}"#, linked),
             ("fileData", r#"{"fileData":{"mimeType":"image/png","fileUri":"https://e.org/a"}}"#, linked),
+            ("fileData", r#"{"fileData":{"fileUri":"https://e.org/a"}}"#, linked),
             (
                 "file",
                 r#"{"type":"file","mime":"application/pdf","url":"data:application/pdf;base64,QUJD"}"#,

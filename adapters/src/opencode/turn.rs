@@ -257,7 +257,7 @@ impl Encoder {
         let held = self.turn.calls.take(id);
         let called = match (&held, &result.of) {
             // Its result may know better what it is.
-            (_, Some(of)) => *of,
+            (_, Some(of)) => ToolCall { id: result.call, ..*of },
             (Some(held), None) => bare(result.call, &held.name, &held.input),
             (None, None) => return,
         };

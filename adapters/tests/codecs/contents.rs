@@ -123,6 +123,22 @@ fn sounds_go_where_there_is_a_place() {
     );
 }
 
+/// A block says what it is: what elsewhere says it by the name of a member is none.
+#[test]
+fn what_is_no_block_is_none() {
+    let parts = r#"{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}},{"fileData":{"mimeType":"video/mp4","fileUri":"https://e.org/b.mp4"}},{"fileData":{"fileUri":"https://e.org/c.png"}},{"text":"See"}"#;
+    for target in ["claude", "claude:transcript"] {
+        let made = to(&gemini(parts), "gemini:chat", target);
+        let text = made.text();
+        assert!(
+            text.contains(r#"{"type":"image","source":{"type":"url","url":"https://e.org/c.png"}}"#),
+            "{text}"
+        );
+        assert!(!text.contains("inlineData") && !text.contains("fileData"), "{text}");
+        assert!(made.ledger.contains("dropped"), "{}", made.ledger);
+    }
+}
+
 /// The API ran it, and the model goes on.
 #[test]
 fn code_that_an_api_runs_is_a_call() {

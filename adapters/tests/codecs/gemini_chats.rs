@@ -344,3 +344,29 @@ fn what_the_program_tells_the_model_begins_no_turn() {
         assert!(!turns[0].outcome.as_ref().expect("a store's turn has an end").is_error);
     }
 }
+
+/// Servers that count calls anew in each reply give one id to calls of several messages.
+#[test]
+fn calls_of_two_messages_may_have_one_id() {
+    let header = r#"{"sessionId":"5e550001-0000-4000-8000-000000000001","projectHash":"0","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#;
+    let asks = r#"{"id":"m0","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":[{"text":"Go on"}]}"#;
+    let calls = |id: &str, command: &str, answer: &str| {
+        let result = format!(r#"[{{"functionResponse":{{"id":"call_0","name":"run_shell_command","response":{{"output":"{answer}"}}}}}}]"#);
+        format!(
+            r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"","model":"m","toolCalls":[{{"id":"call_0","name":"run_shell_command","args":{{"command":"{command}"}},"result":{result},"status":"success","timestamp":"2026-01-01T00:00:02.000Z"}}]}}"#
+        )
+    };
+    let (one, two) = (calls("m1", "ls", "alpha"), calls("m2", "pwd", "beta"));
+    // The second line of the first message says nothing new.
+    let log = [header, asks, &one, &one, &two].join("\n") + "\n";
+    let read = read(log.as_bytes(), format("gemini:chat"));
+    let rounds = read[0].thread.rounds.iter().flat_map(|round| &round.blocks);
+    let told: Vec<_> = rounds
+        .filter_map(|block| match block {
+            Block::Call(call) => Some((call.input.as_str().to_owned(), call.result.as_ref().map(|r| r.content.text().to_string()))),
+            _ => None,
+        })
+        .collect();
+    let wanted = [("ls", "alpha"), ("pwd", "beta")].map(|(c, a)| (format!(r#"{{"command":"{c}"}}"#), Some(a.to_owned())));
+    assert_eq!(told, wanted);
+}

@@ -91,7 +91,10 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
+        let other = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread);
+        // A turn ends in the thread in which it began, whatever its session is called by then. The next one tells of the other thread.
+        if let Some(id) = other.filter(|_| self.own || self.style.agent || !self.turn.open) {
+            self.started &= self.own || self.style.agent;
             id.as_escaped().clone_into(&mut self.thread);
         }
         match (line(event.fields), event.kind) {

@@ -19,7 +19,7 @@ pub(super) struct Turn {
     id: String,
     /// When, in milliseconds since 1970, if that is known.
     began: Option<i64>,
-    open: bool,
+    pub(super) open: bool,
     failed: bool,
     prompted: bool,
     /// The item of the text or thought that goes on, and whether it is a thought.

@@ -439,7 +439,7 @@ impl Decoder {
         }
         for part in content.iter().filter_map(block) {
             match part {
-                Block::Call(call) if !self.seen.call(call.id.as_escaped()) => {}
+                Block::Call(call) if !self.seen.call(id, call.id.as_escaped()) => {}
                 Block::Call(_) => blocks.push(part),
                 Block::Text { text, .. } if text.is_empty() => {}
                 _ if says || before.is_none() => blocks.push(part),
@@ -454,7 +454,7 @@ impl Decoder {
         let calls = message.members.get("toolCalls");
         let waiting = self.waiting.len();
         for (raw, says) in calls.into_iter().flat_map(|calls| calls.elements_with(CALL)) {
-            self.called(raw, says, &mut blocks, &mut answers, cx);
+            self.called((id, raw), says, &mut blocks, &mut answers, cx);
         }
         let new_usage = tokens
             .filter(|_| !was.usage)
@@ -510,14 +510,14 @@ impl Decoder {
     /// One of `toolCalls`: the call, if it was not told, and what came of it.
     fn called<'a>(
         &mut self,
-        raw: Raw<'a>,
+        (message, raw): (&str, Raw<'a>),
         [id, name, args, result, status, agent]: [Option<Raw<'a>>; 6],
         blocks: &mut Vec<Block<'a>>,
         answers: &mut Vec<ToolResult<'a>>,
         cx: &Cx<'a>,
     ) {
         let Some(call) = call_of([id, name, args]) else { return };
-        if self.seen.call(call.id.as_escaped()) {
+        if self.seen.call(message, call.id.as_escaped()) {
             blocks.push(Block::Call(call));
         } else {
             for again in [call.name.as_escaped(), call.input.as_str()] {

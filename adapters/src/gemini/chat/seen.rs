@@ -115,9 +115,16 @@ impl Seen {
         before
     }
 
-    /// Whether the call is told for the first time.
-    pub(super) fn call(&mut self, id: &str) -> bool {
-        insert(&mut self.calls, hash(id))
+    /// Whether the call of this message is told for the first time. Ids are the model's server's: one that counts them anew in each reply gives
+    /// the same to calls of several messages, each with a result of its own.
+    pub(super) fn call(&mut self, message: &str, id: &str) -> bool {
+        let first = insert(&mut self.calls, fnv(id.as_bytes(), hash(message)));
+        let id = hash(id);
+        if first && !insert(&mut self.calls, id) {
+            self.results.remove(&id);
+            self.own_results.remove(&id);
+        }
+        first
     }
 
     /// Whether the call's result is told for the first time.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bumpalo::Bump;
+
 use super::INFO;
 use crate::codec::{Dialect, Encode, Style, TellsEnd, Want};
 use crate::event::{At, Block, Content, Event, Fields, Input, InputKind, Kind, Media, Origin, OutcomeKind, Prompt, PromptSource, ToolResult, Topic};
@@ -170,7 +172,9 @@ impl Encoder {
             match (line.get("part"), line.get("error")) {
                 (Some(part), _) => {
                     let call = part.get("callID").and_then(Raw::string).map(Str::as_escaped);
-                    if let Some((message, at)) = call.and_then(|call| self.running.remove(call)) {
+                    let state = part.get("state").and_then(|state| state.get("status")).and_then(Raw::string);
+                    let runs = state.is_some_and(|state| state.is("running"));
+                    if let Some((message, at)) = call.filter(|_| !runs).and_then(|call| self.running.remove(call)) {
                         self.messages[message].done(at, part);
                         continue;
                     }
@@ -178,8 +182,7 @@ impl Encoder {
                     let place = self.reply(id.as_escaped(), time, out);
                     let message = &mut self.messages[place];
                     message.parts.push(part.as_str().as_bytes().to_vec());
-                    let state = part.get("state").and_then(|state| state.get("status")).and_then(Raw::string);
-                    if let (Some(call), Some("running")) = (call, state.map(Str::as_escaped)) {
+                    if let Some(call) = call.filter(|_| runs) {
                         let at = message.parts.len() - 1; // One was pushed.
                         self.running.insert(call.to_owned(), (place, at));
                         continue;
@@ -398,6 +401,10 @@ impl Encode for Encoder {
             Kind::RoundEnd(_) if self.own && event.fields.is_empty() => return,
             _ => {}
         }
+        let arena = Bump::new();
+        // Models are sent all of it, and their servers refuse ids that come twice.
+        let renamed = (!self.own).then(|| self.kept.unique.event(event, "/messages/0/parts/0/callID", &arena, out));
+        let event = renamed.as_ref().and_then(Option::as_ref).unwrap_or(event);
         let written = out.apart(|out| self.run.event(event, out));
         self.take(&written, out);
         let model = match event.kind {

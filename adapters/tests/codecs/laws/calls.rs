@@ -66,6 +66,11 @@ fn read(out: &[u8], from: Format) -> Vec<Json> {
     back.text().lines().filter_map(Json::read).collect()
 }
 
+fn count_calls(read: &[Json]) -> usize {
+    let blocks = read.iter().flat_map(|event| event.items("blocks").iter().chain(event.get("block")));
+    blocks.filter(|block| block.str("type") == "call").count()
+}
+
 #[test]
 fn how_a_call_ended_is_read_back_or_told() {
     let mut wrongs = Wrongs::default();
@@ -110,6 +115,7 @@ fn no_id_is_given_to_two_calls() {
         "qwen-code:chat",
         "gemini:chat",
         "codex:rollout",
+        "opencode:export",
     ] {
         let to = format(name);
         let source = if name.starts_with("claude") { "qwen-code" } else { "claude" };
@@ -119,6 +125,59 @@ fn no_id_is_given_to_two_calls() {
         let [first, second] = results[..] else { panic!("{name}: {results:?}") };
         assert_ne!(first.str("call"), second.str("call"), "{name}");
         assert!(second.str("content").contains("answer 2"), "{name}: {second:?}");
+    }
+}
+
+/// A call that is said again, before it has a result, is a call as well.
+#[test]
+fn a_call_that_nobody_answered_stays_beside_another_of_its_id() {
+    let ended = r#"{"event":"outcome","session":"s","outcome":"success","is_error":false}"#;
+    let lines = [call(1, "c1", TOOLS[0]), ended.to_owned(), call(2, "c1", TOOLS[1])];
+    let mut wrongs = Wrongs::default();
+    for to in formats() {
+        let out = convert(&with_ledger(Options::new(events(), to)), log("claude", &lines).as_bytes());
+        let calls = count_calls(&read(&out.out, to));
+        wrongs.check();
+        if calls != 2 {
+            wrongs.add(to.to_string(), format!("{calls} calls"));
+        }
+    }
+    wrongs.finish("calls of one id");
+}
+
+/// An error that belongs to no turn ends none that begins later.
+#[test]
+fn what_follows_an_error_without_a_turn_is_all_there() {
+    let fatal = r#"{"event":"fatal","message":"the arguments are no JSON"}"#;
+    let lines = [call(1, "c1", TOOLS[0]), result("c1", "Bash", "success", "answer")];
+    let whole = log("qwen", &lines);
+    let (header, rest) = whole.split_once('\n').expect("a header");
+    let both = format!("{header}\n{fatal}\n{rest}");
+    let mut wrongs = Wrongs::default();
+    for to in formats() {
+        let out = convert(&with_ledger(Options::new(events(), to)), both.as_bytes()).out;
+        let read = read(&out, to);
+        let calls = count_calls(&read);
+        let results = read.iter().filter(|event| event.str("event") == "tool_result").count();
+        let done = read
+            .iter()
+            .any(|event| event.str("event") == "outcome" && event.str("outcome") == "success");
+        wrongs.check();
+        if (calls, results, done) != (1, 1, true) {
+            wrongs.add(to.to_string(), format!("{calls} calls, {results} results, ended well: {done}"));
+        }
+    }
+    wrongs.finish("what follows an error");
+}
+
+/// Of a turn that says nothing nothing goes on with another one.
+#[test]
+fn a_silent_turn_needs_no_prompt() {
+    let silent = r#"{"event":"outcome","session":"s","outcome":"success","is_error":false,"text":""}"#;
+    let one = log("claude", &[]);
+    for to in formats() {
+        let done = convert(&with_ledger(Options::new(events(), to)), format!("{one}{silent}\n").as_bytes());
+        assert!(!done.ledger.contains("the turn has no prompt"), "{to}: {}", done.ledger);
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::io::Write as _;
 
+use agentglot_adapters::check::Checker;
 use agentglot_adapters::convert::{Converter, Options};
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
 use crate::common::{
-    Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, rounds, stream_goldens, streaming, targets, verbatim,
-    with_ledger,
+    Chance, Log, Wrongs, convert, events, format, parallel, parting, plain_goldens, quick, recordings, rounds, stream_goldens, streaming, targets,
+    verbatim, with_ledger,
 };
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
@@ -111,6 +112,17 @@ fn that_get_another_id_in_mid_turn_go_on() {
                             count(&before.out)
                         ),
                     );
+                }
+                // One connection serves many threads: whoever waits for a turn's end waits for it in the turn's own thread.
+                let unended = |out: &[u8]| {
+                    let mut checker = Checker::new(to);
+                    checker.feed(out);
+                    let findings = checker.finish().0;
+                    findings.iter().filter(|finding| finding.rule.name() == "missing-outcome").count()
+                };
+                if to == format("codex:app-server") && unended(&before.out) < unended(&after.out) {
+                    let what = format!("{} from line {}: a turn has no end in its thread", log.name, at + 1);
+                    wrongs.add(format!("another id {} -> {to}", log.format), what);
                 }
             }
         }
@@ -223,7 +235,7 @@ fn heap(logs: &[&Log], chance: &mut Chance) -> Vec<u8> {
 fn that_are_cut_apart_give_the_same() {
     let logs = logs();
     let dialects: Vec<Format> = ["claude", "qwen-code", "qwen", "qwen:stream-chunk-json", "tricode", "cursor", "gemini"]
-        .map(crate::common::format)
+        .map(format)
         .into();
     let seeds: Vec<(usize, u64)> = (0..rounds(10) as u64)
         .flat_map(|seed| (0..dialects.len()).map(move |n| (n, seed)))
@@ -307,7 +319,7 @@ fn that_are_heard_of_before_they_begin_take_no_turn_over() {
 {"type":"system","subtype":"init","cwd":"/w","session_id":"bbbbbbbb-2","tools":[],"model":"m","permissionMode":"default","uuid":"4"}
 {"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"text","text":"two"}]},"session_id":"bbbbbbbb-2","uuid":"5"}
 "#;
-    let claude = crate::common::format("claude");
+    let claude = format("claude");
     let mut wrongs = Wrongs::default();
     for line in [
         r#"{"type":"command_lifecycle","command_uuid":"c","state":"queued","session_id":"bbbbbbbb-2","uuid":"3"}"#,
@@ -329,7 +341,7 @@ fn that_are_heard_of_before_they_begin_take_no_turn_over() {
 
 /// What a log of Claude Code gives in each dialect, its stored events give too.
 fn gives_back(log: &str, stored: &[u8], wrongs: &mut Wrongs) {
-    let claude = crate::common::format("claude");
+    let claude = format("claude");
     for to in targets(claude).into_iter().filter(|to| *to != events()) {
         wrongs.check();
         let (direct, back) = (
@@ -345,7 +357,7 @@ fn gives_back(log: &str, stored: &[u8], wrongs: &mut Wrongs) {
 /// Of sessions that name themselves late or never, stored events tell as well where each begins, which made-up ids tell.
 #[test]
 fn that_name_themselves_late_are_stored_as_such() {
-    let claude = crate::common::format("claude");
+    let claude = format("claude");
     let answer = |pid: u32| {
         format!(
             r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"i{pid}","response":{{"commands":[],"models":[],"account":{{}},"pid":{pid}}}}}}}"#
@@ -428,7 +440,7 @@ fn become_one_value_where_the_format_is_one() {
         })
         .collect();
     let over = |(from, bytes): &(Format, Vec<u8>), wrongs: &mut Wrongs| {
-        let ended = ends(crate::common::format("claude"), &quick(*from, crate::common::format("claude"), bytes).out);
+        let ended = ends(format("claude"), &quick(*from, format("claude"), bytes).out);
         let events = quick(*from, events(), bytes).out;
         let outcomes = events
             .split(|&byte| byte == b'\n')
