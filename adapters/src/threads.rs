@@ -27,9 +27,24 @@ impl<T> Threads<T> {
         self.subagents.entry(number).or_insert_with(|| new(number))
     }
 
+    /// What is kept for the subagent of a call, if there is one.
+    pub(crate) fn of(&mut self, call: &str) -> Option<&mut T> {
+        self.subagents.get_mut(self.numbers.get(call)?)
+    }
+
     /// Whether a subagent works for this call.
     pub(crate) fn has(&self, call: &str) -> bool {
         self.numbers.contains_key(call)
+    }
+
+    /// How many subagents there are.
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The number of the subagent of a call.
+    pub(crate) fn number(&self, call: &str) -> Option<u64> {
+        self.numbers.get(call).copied()
     }
 
     /// What is kept for the subagent of this number, unless it is done. Later ones have greater numbers.
@@ -52,6 +67,12 @@ impl<T> Threads<T> {
             self.subagents.clear();
             self.numbers.clear();
         }
+    }
+
+    /// [`Self::all`] with their numbers; that of the main thread is 0.
+    pub(crate) fn all_numbered(&self) -> impl Iterator<Item = (u64, &T)> {
+        let subagents = self.subagents.iter().map(|(number, of)| (*number, of));
+        std::iter::once((0, &self.main)).chain(subagents)
     }
 
     /// The main thread, then the subagents in the order in which they began.

@@ -8,6 +8,7 @@ mod ahead;
 mod blocks;
 mod calls;
 mod held_line;
+mod holders;
 mod late_arguments;
 mod pending;
 mod permission_arguments;
@@ -30,6 +31,7 @@ use crate::tools::Translate;
 use crate::trace::Kept;
 use ahead::Ahead;
 use calls::Calls;
+use holders::Holders;
 use late_arguments::Late;
 use pending::NO_PLACE;
 use permission_arguments::Asked;
@@ -81,6 +83,7 @@ pub struct Assembler {
     dialect: Dialect,
     served: Served,
     threads: Threads<Thread>,
+    holders: Holders,
     calls: Calls,
     asked: Asked,
     /// Where the source says the folder that the session works in, if the facts do not go over with it.
@@ -234,6 +237,7 @@ impl Assembler {
             dialect: source.dialect,
             served: Served::default(),
             threads: Threads::default(),
+            holders: Holders::default(),
             calls: Calls::default(),
             asked: Asked::default(),
             folder: Kept::NONE,
@@ -295,6 +299,7 @@ impl Assembler {
         if told {
             self.tell_results(event.origin, down);
         }
+        self.holders.note(event, &mut self.threads);
         let before = down.out.len();
         match event.kind {
             Kind::Delta(delta) => {

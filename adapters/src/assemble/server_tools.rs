@@ -10,6 +10,7 @@ use crate::event::{
     Stop, ToolCall, ToolResult, Usage,
 };
 use crate::json::{Raw, Shape, Str};
+use crate::threads::Threads;
 use crate::tools::kind_of;
 
 /// Results of more calls than this are not remembered.
@@ -26,7 +27,7 @@ pub(super) struct Served {
     /// The calls whose results were told.
     told: HashSet<String>,
     /// The rounds that are going on, one in each thread.
-    rounds: Vec<(Option<String>, Part)>,
+    rounds: Threads<Option<Part>>,
 }
 
 /// A reply as others tell it: what it says behind a result is a reply of its own.
@@ -188,7 +189,7 @@ impl Assembler {
     /// A block begins behind a result: so does a round.
     fn served_round<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
         let parent = event.origin.parent.map(Str::as_escaped);
-        let Some((_, part)) = self.served.rounds.iter_mut().find(|(of, _)| of.as_deref() == parent) else {
+        let Some(part) = self.served.round(parent) else {
             return;
         };
         if !part.resulted {
@@ -256,8 +257,7 @@ impl Assembler {
             ..ToolResult::new(call, if failed { ResultStatus::Error } else { ResultStatus::Success }, content)
         });
         let parent = event.origin.parent.map(Str::as_escaped);
-        let part = self.served.rounds.iter_mut().find(|(of, _)| of.as_deref() == parent);
-        if let Some((_, part)) = part
+        if let Some(part) = self.served.round(parent)
             && part.said
             && !std::mem::replace(&mut part.resulted, true)
             && part.in_pieces
@@ -334,24 +334,25 @@ impl Served {
     pub(super) fn looks_at(&self, kind: &Kind<'_>) -> bool {
         match kind {
             Kind::Delta(_) | Kind::BlockStop(_) => !self.open.is_empty(),
-            Kind::RoundStop(_) => !self.rounds.is_empty(),
             Kind::ToolResult(result) => matches!(result.content, Content::Blocks(_)),
             Kind::Prompt(prompt) => matches!(prompt.content, Content::Blocks(_)),
-            Kind::BlockStart(_) | Kind::RoundStart(_) | Kind::Reply(_) => true,
+            Kind::BlockStart(_) | Kind::RoundStart(_) | Kind::RoundStop(_) | Kind::Reply(_) => true,
             _ => false,
         }
     }
 
     /// The round that is going on in a thread; another id is another one.
     fn part(&mut self, parent: Option<&str>, id: Option<Str<'_>>) -> &mut Part {
-        let at = self.rounds.iter().position(|(of, _)| of.as_deref() == parent).unwrap_or_else(|| {
-            if self.rounds.len() == MOST {
-                self.rounds.clear();
+        let part = match parent {
+            None => &mut self.rounds.main,
+            Some(call) => {
+                if self.rounds.len() == MOST && !self.rounds.has(call) {
+                    self.rounds.end_all();
+                }
+                self.rounds.subagent(call, |_| None)
             }
-            self.rounds.push((parent.map(str::to_owned), Part::default()));
-            self.rounds.len() - 1
-        });
-        let part = &mut self.rounds[at].1;
+        };
+        let part = part.get_or_insert_default();
         let id = id.map_or("", Str::as_escaped);
         if part.id != id {
             *part = Part::default();
@@ -360,10 +361,17 @@ impl Served {
         part
     }
 
-    /// The round that is going on, if it was cut.
+    /// The round that is going on in a thread, if there is one.
+    fn round(&mut self, parent: Option<&str>) -> Option<&mut Part> {
+        match parent {
+            None => self.rounds.main.as_mut(),
+            Some(call) => self.rounds.of(call)?.as_mut(),
+        }
+    }
+
+    /// The same, if it was cut.
     fn cut(&mut self, parent: Option<&str>) -> Option<&mut Part> {
-        let (_, part) = self.rounds.iter_mut().find(|(of, _)| of.as_deref() == parent)?;
-        (part.cuts > 0).then_some(part)
+        self.round(parent).filter(|part| part.cuts > 0)
     }
 
     fn is_open(&self, parent: Option<&str>, index: u32) -> Option<usize> {

@@ -287,21 +287,19 @@ impl Assembler {
             agent: None,
             ..origin
         };
-        for thread in self.threads.all() {
-            if !thread.holds(call) {
-                continue;
-            }
-            let mut desk = Desk {
-                want: self.want,
-                duties: &self.duties,
-                ids_name_rounds: self.ids_name_rounds,
-                tokens_behind: self.tokens_behind,
-                calls: &mut self.calls,
-                answered: None,
-                down,
-            };
-            return thread.settle_call(call, origin, &mut desk);
-        }
+        let Some(thread) = self.holders.of(call, &mut self.threads) else {
+            return;
+        };
+        let mut desk = Desk {
+            want: self.want,
+            duties: &self.duties,
+            ids_name_rounds: self.ids_name_rounds,
+            tokens_behind: self.tokens_behind,
+            calls: &mut self.calls,
+            answered: None,
+            down,
+        };
+        thread.settle_call(call, origin, &mut desk);
     }
 
     /// A subagent works for no call: targets know it by its call, so one is made up, behind what the main agent has said.

@@ -126,6 +126,22 @@ const STORIES: &[(&str, Many)] = &[
         (0..count).for_each(|n| story.result(&format!("t{n}"), None));
         story.end()
     }),
+    ("subagents whose calls nobody made", |count| {
+        let mut story = Story::begin();
+        for n in 0..count {
+            story.message(&format!("s{n}"), Some(&format!("t{n}")), &call(&format!("c{n}"), "Bash"));
+        }
+        (0..count).for_each(|n| story.result(&format!("c{n}"), Some(&format!("t{n}"))));
+        story.end()
+    }),
+    ("subagents in subagents", |count| {
+        let mut story = Story::begin();
+        for n in 0..count {
+            let parent = n.checked_sub(1).map(|before| format!("t{before}"));
+            story.message(&format!("m{n}"), parent.as_deref(), &call(&format!("t{n}"), "Task"));
+        }
+        story.end()
+    }),
     ("calls of one subagent", |count| {
         let mut story = Story::begin();
         story.message("m", None, &call("t", "Task"));
