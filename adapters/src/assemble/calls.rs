@@ -81,6 +81,8 @@ const NEAR: usize = 6;
 const SPARE: usize = 64;
 /// So many bytes of texts that nobody needs are little.
 const UNUSED: usize = 1 << 12;
+/// So many calls of one id are passed over in the search for one that waits.
+const ALIKE: usize = 1 << 10;
 /// Of calls that have one id and were made together none is farther from the last one.
 const TOGETHER: usize = 64;
 /// How many calls of turns that are over wait for their results: those before them get none any more.
@@ -271,7 +273,7 @@ impl Calls {
                 let index = |place: Place| place.get() as usize - 1;
                 let last = self.last.get(&hash(id)).copied();
                 let places = std::iter::successors(last, |place| self.all[index(*place)].before);
-                places.map(index).find(is_it)
+                places.map(index).take(ALIKE).find(is_it)
             }
             near => near,
         }

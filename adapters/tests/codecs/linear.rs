@@ -126,6 +126,14 @@ const STORIES: &[(&str, Many)] = &[
         (0..count).for_each(|n| story.result(&format!("t{n}"), None));
         story.end()
     }),
+    ("calls of one id", |count| {
+        let mut story = Story::begin();
+        for n in 0..count {
+            story.message(&format!("m{n}"), None, &call("c", "Bash").replace("true c", &format!("true {n}")));
+        }
+        (0..count).for_each(|_| story.result("c", None));
+        story.end()
+    }),
     ("subagents whose calls nobody made", |count| {
         let mut story = Story::begin();
         for n in 0..count {
